@@ -1,0 +1,264 @@
+"""Checks one file: the passes in order, and problems made into findings. Pure but for what the project reads.
+
+``check_file`` is what the command line, the pre-commit hook and the editor call; ``Engine`` keeps the typed Workfiles of
+a project, so that a child workflow is analysed once however many callers it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from analyzer.findings import Edit, Finding, Fix, Range, Related
+from analyzer.flow.control import check_control
+from analyzer.model.build import build_workflow
+from analyzer.model.durable import check_durable, check_profile
+from analyzer.model.nodes import Workflow
+from analyzer.model.problems import Place, Problem, Problems
+from analyzer.model.resolve import Resolver
+from analyzer.model.typing import Reads, WorkflowTyper
+from analyzer.model.unused import check_unused
+from analyzer.rules.registry import rule
+from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence, walk
+from analyzer.syntax.parse import Tree
+from analyzer.syntax.source import Source
+from analyzer.workspace.project import Document, Project, file_kind
+
+MAX_FINDINGS: Final = 2_000
+
+#: (line, column) from 1, text, whether it stands on a line of its own.
+Comment = tuple[int, int, str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """The findings of one file before suppression and selection, its comments, and what they depend on.
+
+    ``dependencies`` are absolute paths that were read or looked up (some may not exist); ``reads_index`` tells whether
+    the names of other Workfiles under the root took part.
+    """
+
+    findings: list[Finding]
+    comments: list[Comment]
+    dependencies: tuple[str, ...]
+    reads_index: bool
+
+
+@dataclass(slots=True)
+class Analysis:
+    """One Workfile, analysed: the resolved and typed model, the problems, and what expressions read."""
+
+    document: Document
+    workflow: Workflow
+    problems: Problems
+    reads: Reads
+
+
+class Engine:
+    """The analysed Workfiles of one project, by path and content."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._analyses: dict[str, tuple[str, Analysis]] = {}
+        self._busy: set[str] = set()
+
+    def analysis(self, path: str) -> Analysis | None:
+        """The analysis of a Workfile; None when it cannot be read, or is being analysed (a ring of calls)."""
+        document = self.project.document(path)
+        if document is None or path in self._busy:
+            return None
+        known = self._analyses.get(path)
+        if known is not None and known[0] == document.digest:
+            return known[1]
+        self._busy.add(path)
+        try:
+            analysis = self._analyse(path, document)
+        finally:
+            self._busy.discard(path)
+        self._analyses[path] = (document.digest, analysis)
+        return analysis
+
+    def typed(self, path: str) -> Workflow | None:
+        """The resolved and typed Workfile at a path (for callers, the simulator, the editor)."""
+        analysis = self.analysis(path)
+        return None if analysis is None else analysis.workflow
+
+    def forget(self) -> None:
+        """Drop every analysis: a manifest, the configuration or a Workfile's name changed."""
+        self._analyses.clear()
+
+    def _analyse(self, path: str, document: Document) -> Analysis:
+        problems = Problems()
+        tree = document.tree
+        workflow = build_workflow(path, tree.root, problems)
+        if tree.root is None and tree.problems:
+            problems.items.clear()  # the file could not be read at all, and that has been said
+        Resolver(workflow, self.project, problems, self.typed).run()
+        typer = WorkflowTyper(workflow, document.source, problems)
+        typer.run()
+        return Analysis(document, workflow, problems, typer.reads)
+
+
+_ENGINES: dict[str, Engine] = {}
+
+
+def engine_for(project: Project) -> Engine:
+    """The engine of a project, one for each root in a process."""
+    known = _ENGINES.get(project.root)
+    if known is None or known.project is not project:
+        known = _ENGINES[project.root] = Engine(project)
+    return known
+
+
+FileCheck = Callable[[Project, Document, Problems], None]
+#: Checks of file kinds that need more than the analyzer (scenarios); the command line and the editor register them.
+FILE_CHECKS: dict[str, FileCheck] = {}
+
+
+def check_file(
+    project: Project, path: str, text: str | None = None, profiles: tuple[str, ...] | None = None
+) -> FileResult:
+    """All findings of one file, sorted by position and rule.
+
+    ``path`` is absolute; ``text`` stands in for what is on disk; ``profiles`` (default: the configuration's) is what the
+    target claims.
+    """
+    if text is not None:
+        project.overlay_text(path, text)
+    with project.trace() as trace:
+        document = project.document(path)
+        if document is None:
+            return FileResult([], [], tuple(sorted(trace.paths)), trace.reads_index)
+        claimed = project.config.target.profiles if profiles is None else profiles
+        problems = _problems_of(project, document, claimed)
+        findings = [_finding(project, document, each) for each in problems]
+    findings.sort(key=Finding.sort_key)
+    if len(findings) > MAX_FINDINGS:
+        findings = [*findings[:MAX_FINDINGS], _too_many(project, document, len(findings))]
+    comments = [_comment(document.source, each) for each in document.tree.comments]
+    return FileResult(findings, comments, tuple(sorted(trace.paths)), trace.reads_index)
+
+
+def _problems_of(project: Project, document: Document, profiles: tuple[str, ...]) -> list[Problem]:
+    kind = file_kind(document.path)
+    problems = Problems()
+    for each in document.tree.problems:
+        related = tuple((Place(start, end), text) for start, end, text in each.related)
+        problems.items.append(Problem(each.rule, each.start, each.end, each.message, related))
+    if kind == "workflow":
+        _non_string_keys(document.tree, problems)
+        return problems.items + _check_workfile(project, document, profiles)
+    if kind in ("connector", "overlay"):
+        return problems.items + list(project.manifest_problems(document.path))
+    _non_string_keys(document.tree, problems)
+    check = FILE_CHECKS.get(kind)
+    if check is not None:
+        check(project, document, problems)
+    return problems.items
+
+
+def _check_workfile(project: Project, document: Document, profiles: tuple[str, ...]) -> list[Problem]:
+    analysis = engine_for(project).analysis(document.path)
+    if analysis is None:
+        return []
+    problems = Problems()
+    workflow = analysis.workflow
+    check_durable(workflow, document.source, problems)
+    check_profile(workflow, problems, profiles)
+    check_control(workflow, problems)
+    sound = not document.tree.problems and not any(p.rule == "expression-syntax" for p in analysis.problems.items)
+    if sound:
+        check_unused(workflow, document.source, analysis.reads, problems)
+    return analysis.problems.items + problems.items
+
+
+def _non_string_keys(tree: Tree, problems: Problems) -> None:
+    """Keys are strings; only the ``cases`` of ``wf.switch`` may be integers and booleans."""
+    if tree.root is None:
+        return
+    free: set[int] = set()
+    for node in walk(tree.root):
+        if not isinstance(node, Mapping):
+            continue
+        if node.get("wf.switch") is not None:
+            cases = node.get("cases")
+            if cases is not None:
+                free.add(id(cases))
+        for entry in node.entries:
+            key = entry.key
+            if not isinstance(key, Scalar) or key.broken or type(key.value) is str:
+                continue
+            if id(node) in free and type(key.value) in (int, bool):
+                continue
+            words = "nothing" if key.value is None else f"`{key.text}`"
+            problems.report("non-string-key", key, f"A key is a string, and this is {words}: quote it.")
+
+
+def _comment(source: Source, comment: object) -> Comment:
+    from analyzer.syntax.nodes import Comment as Node
+
+    assert isinstance(comment, Node)
+    line, column = source.line_column(comment.start)
+    return line + 1, column + 1, comment.text, comment.own_line
+
+
+def _finding(project: Project, document: Document, problem: Problem) -> Finding:
+    info = rule(problem.rule)
+    source = document.source
+    related = tuple(_related(project, document, place, text) for place, text in problem.related)
+    fixes = tuple(
+        Fix(
+            draft.title,
+            draft.applicability,
+            tuple(Edit(document.path, source.range(edit.start, edit.end), edit.text) for edit in draft.edits),
+        )
+        for draft in problem.fixes
+    )
+    return Finding(
+        path=document.path,
+        rule=info.name,
+        code=info.code,
+        severity=info.severity,
+        message=problem.message,
+        range=source.range(problem.start, problem.end),
+        related=related,
+        fixes=fixes,
+        route=route_of(document.tree.root, problem.start),
+        tags=problem.tags or info.tags,
+    )
+
+
+def _related(project: Project, document: Document, place: Place, text: str) -> Related:
+    other = project.document(place.path) if place.path and place.path != document.path else document
+    if other is None:
+        return Related(place.path, Range(1, 1, 1, 1), text)
+    return Related(other.path, other.source.range(place.start, place.end), text)
+
+
+def _too_many(project: Project, document: Document, count: int) -> Finding:
+    message = f"This file has {count} findings; the first {MAX_FINDINGS} are reported. Mend those, then check again."
+    return _finding(project, document, Problem("limit-exceeded", 0, 0, message))
+
+
+def route_of(root: Node | None, offset: int) -> str:
+    """The symbolic place of an offset: ``steps[2].charge.retry``; it stays the same when lines move."""
+    parts: list[str] = []
+    node = root
+    while node is not None:
+        found: Node | None = None
+        if isinstance(node, Mapping):
+            for entry in node.entries:
+                if entry.key.start <= offset <= entry.value.end:
+                    name = entry.key.text if isinstance(entry.key, Scalar) else "?"
+                    parts.append(f".{name}" if parts else name)
+                    found = None if offset < entry.key.end else entry.value
+                    break
+        elif isinstance(node, Sequence):
+            for position, item in enumerate(node.items):
+                if item.start <= offset <= item.end:
+                    parts.append(f"[{position}]")
+                    found = item
+                    break
+        node = found
+    return "".join(parts)

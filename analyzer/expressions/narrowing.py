@@ -1,0 +1,227 @@
+"""The facts that a test gives: what is known once an expression came out true, or false (language page, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from analyzer.expressions.ast import Binary, Expr, Filter, Index, ListLiteral, Literal, Member, Name, Unary
+from analyzer.expressions.scope import Env, Facts, join_facts, reference_key, set_fact
+from analyzer.expressions.types import (
+    NEVER,
+    NULL,
+    Type,
+    can_be_equal,
+    constant,
+    join_all,
+)
+
+TRUE: Final = constant(True)
+
+
+class Narrowing:
+    """Works out facts; ``type_of`` gives an expression's type without reporting."""
+
+    __slots__ = ("type_of",)
+
+    def __init__(self, type_of: Callable[[Expr, Env], Type]) -> None:
+        self.type_of = type_of
+
+    def assume(self, expr: Expr, truth: bool, env: Env) -> Facts | None:
+        """The facts once ``expr`` came out as ``truth``; None when it cannot come out so."""
+        if isinstance(expr, Unary) and expr.op == "not":
+            return self.assume(expr.operand, not truth, env)
+        if isinstance(expr, Binary):
+            if expr.op in ("and", "or"):
+                return self._logical(expr, truth, env)
+            if expr.op in ("==", "!="):
+                return self._equality(expr, (expr.op == "==") == truth, env)
+            if expr.op == "in" and truth:
+                return self._membership(expr, env)
+            if expr.op in ("<", "<=", ">", ">=", "in"):
+                return env.facts
+        return self.narrow_to(expr, constant(truth), env)
+
+    def _logical(self, expr: Binary, truth: bool, env: Env) -> Facts | None:
+        """``and`` that held, or ``or`` that did not, tells about both sides; else one of two ways was taken."""
+        both = (expr.op == "and") == truth
+        first = self.assume(expr.left, truth, env)
+        if both:
+            return None if first is None else self.assume(expr.right, truth, env.with_facts(first))
+        passed = self.assume(expr.left, not truth, env)
+        second = None if passed is None else self.assume(expr.right, truth, env.with_facts(passed))
+        return join_facts(first, second)
+
+    def _equality(self, expr: Binary, equal: bool, env: Env) -> Facts | None:
+        facts: Facts | None = env.facts
+        for side, other in ((expr.left, expr.right), (expr.right, expr.left)):
+            if facts is None:
+                return None
+            here = env.with_facts(facts)
+            type_ = self.type_of(other, here)
+            if equal:
+                facts = self.narrow_to(side, type_, here)
+            elif type_.kind == "null":
+                facts = self.narrow_not(side, None, here)
+            elif type_.values is not None and len(type_.values) == 1 and not type_.nullable:
+                facts = self.narrow_not(side, type_.values[0], here)
+        return facts
+
+    def _membership(self, expr: Binary, env: Env) -> Facts | None:
+        if not isinstance(expr.right, ListLiteral):
+            return env.facts
+        return self.narrow_to(expr.left, join_all(self.type_of(item, env) for item in expr.right.items), env)
+
+    def narrow_to(self, expr: Expr, wanted: Type, env: Env) -> Facts | None:
+        """The facts once the value of ``expr`` is known to be one of ``wanted``."""
+        if isinstance(expr, Name | Member | Index):
+            key = reference_key(expr, env)
+            narrowed = meet(self.type_of(expr, env), wanted)
+            if narrowed.kind == "never":
+                return None
+            facts: Facts | None = env.facts
+            if not narrowed.may_be_null and narrowed.kind != "any":
+                facts = self._links_not_null(expr, env)
+            if facts is None or key is None:
+                return facts
+            return self._record(expr, key, narrowed, env.with_facts(facts))
+        if isinstance(expr, Literal):
+            return env.facts if can_be_equal(constant(expr.value), wanted) else None
+        default = _default_of(expr)
+        if default is not None:
+            left, right = default
+            if not can_be_equal(self.type_of(right, env), wanted):
+                return self.narrow_to(left, wanted.not_null(), env)
+        return env.facts
+
+    def narrow_not(self, expr: Expr, value: Any, env: Env) -> Facts | None:
+        """The facts once the value of ``expr`` is known not to be the constant ``value``."""
+        if isinstance(expr, Name | Member | Index):
+            type_ = self.type_of(expr, env)
+            narrowed = without(type_, value)
+            if narrowed.kind == "never":
+                return None
+            key = reference_key(expr, env)
+            facts: Facts | None = env.facts
+            if value is None:
+                facts = self._links_not_null(expr, env)
+            if facts is None or key is None or narrowed is type_:
+                return facts
+            return self._record(expr, key, narrowed, env.with_facts(facts))
+        default = _default_of(expr)
+        if default is not None:
+            left, right = default
+            type_ = self.type_of(right, env)
+            only = type_.kind == "null" if value is None else type_.values == (value,) and not type_.nullable
+            if only:
+                facts = self.narrow_not(left, None, env)
+                return None if facts is None or value is None else self.narrow_not(left, value, env.with_facts(facts))
+        return env.facts
+
+    def _links_not_null(self, expr: Expr, env: Env) -> Facts | None:
+        """A chain that gave a value was not cut short: every target in it is not null."""
+        facts: Facts | None = env.facts
+        targets: list[Expr] = []
+        current = expr
+        while isinstance(current, Member | Index):
+            current = current.target
+            targets.append(current)
+        for target in reversed(targets):
+            if facts is None:
+                return None
+            here = env.with_facts(facts)
+            type_ = self.type_of(target, here)
+            key = reference_key(target, here)
+            if type_.nullable and key is not None:
+                facts = self._record(target, key, type_.not_null(), here)
+            elif type_.kind == "null":
+                return None
+        return facts
+
+    def _record(self, expr: Expr, key: tuple[Any, ...], type_: Type, env: Env) -> Facts:
+        """Keep a fact, and what it tells about the fields that go together with it."""
+        facts = set_fact(env.facts, key, type_)
+        if not isinstance(expr, Member):
+            return facts
+        parent = self.type_of(expr.target, env)
+        for tag, effects in (parent.tags or {}).items():
+            if expr.name == tag and type_.values is not None:
+                facts = self._from_tag(facts, key, parent, [effects.get(value, {}) for value in type_.values], env)
+            elif any(expr.name in effect for effect in effects.values()):
+                facts = self._to_tag(facts, (*key[:-1], tag), expr.name, type_, effects)
+        return facts
+
+    def _from_tag(
+        self, facts: Facts, key: tuple[Any, ...], parent: Type, effects: list[Any], env: Env
+    ) -> Facts:
+        for name in effects[0] if effects else ():
+            present = {effect.get(name) for effect in effects}
+            other = (*key[:-1], name)
+            field = parent.fields.get(name)
+            known = env.facts.get(other, field.type if field is not None else None)
+            if len(present) == 1 and known is not None:
+                facts = set_fact(facts, other, known.not_null() if present == {True} else NULL)
+        return facts
+
+    def _to_tag(self, facts: Facts, tag_key: tuple[Any, ...], name: str, type_: Type, effects: Any) -> Facts:
+        if type_.nullable or type_.kind == "any":
+            return facts
+        present = type_.kind != "null"
+        values = [value for value, effect in effects.items() if effect.get(name, present) == present]
+        return set_fact(facts, tag_key, join_all(constant(value) for value in values))
+
+
+def _default_of(expr: Expr) -> tuple[Expr, Expr] | None:
+    if isinstance(expr, Binary) and expr.op == "??":
+        return expr.left, expr.right
+    if isinstance(expr, Filter) and expr.name == "default" and len(expr.args) == 1:
+        return expr.target, expr.args[0]
+    return None
+
+
+def meet(type_: Type, wanted: Type) -> Type:
+    """The part of ``type_`` that can equal a value of ``wanted``."""
+    if wanted.kind == "any":
+        return type_
+    if type_.kind == "any":
+        return wanted
+    if type_.kind == "null" or wanted.kind == "null":
+        return NULL if type_.may_be_null and wanted.may_be_null else NEVER
+    inner = _meet_not_null(type_.not_null(), wanted.not_null())
+    if type_.nullable and wanted.nullable:
+        return NULL if inner.kind == "never" else _with_reasons(inner, type_)
+    return inner
+
+
+def _with_reasons(inner: Type, type_: Type) -> Type:
+    result = inner.with_null()
+    for reason in type_.why:
+        result = result.with_null(reason)
+    return result
+
+
+def _meet_not_null(type_: Type, wanted: Type) -> Type:
+    if type_.kind == "union":
+        return join_all(_meet_not_null(option, wanted) for option in type_.options)
+    if not can_be_equal(type_, wanted):
+        return NEVER
+    allowed = [option for option in (wanted.options or (wanted,)) if can_be_equal(type_, option)]
+    if any(option.values is None for option in allowed):
+        return type_
+    values = [value for option in allowed for value in option.values or ()]
+    return join_all(constant(value) for value in values if can_be_equal(constant(value), type_))
+
+
+def without(type_: Type, value: Any) -> Type:
+    """The part of ``type_`` that is not the constant ``value``."""
+    if value is None:
+        return type_.not_null()
+    if type_.values is None or isinstance(value, float):
+        return type_
+    rest = [each for each in type_.values if each != value or isinstance(each, bool) != isinstance(value, bool)]
+    if len(rest) == len(type_.values):
+        return type_
+    inner = join_all(constant(each) for each in rest)
+    if not type_.nullable:
+        return inner
+    return NULL if inner.kind == "never" else _with_reasons(inner, type_)

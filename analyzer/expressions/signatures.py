@@ -1,0 +1,152 @@
+"""Filter signatures against types: the patterns of the filter table (``list[T]``, ``T?``, ``string`` …)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from analyzer.expressions.types import (
+    ANY,
+    INTEGER,
+    NEVER,
+    NUMBER,
+    SIMPLE_TYPES,
+    Type,
+    accepted,
+    describe,
+    join_all,
+    list_of,
+    map_of,
+    mismatch,
+)
+
+if TYPE_CHECKING:
+    from analyzer.expressions.filters import Filter
+
+#: Filters that can fault on values of the right kind.
+CONVERSIONS: Final = frozenset({"number", "duration", "timestamp", "format_time"})
+
+_ORDERED: Final = frozenset({"integer", "number", "string", "timestamp", "duration", "any", "never"})
+_LOOSE: Final = {"list": list_of(ANY), "map": map_of(ANY), "number": NUMBER}
+
+
+class Application(NamedTuple):
+    """The result of applying a filter; ``fault`` is (argument position or -1 for the target or None, kind, message)."""
+
+    type: Type
+    may_fault: bool = False
+    fault: tuple[int | None, str, str] | None = None
+
+
+def apply_signature(known: Filter, target: Type, args: list[Type]) -> Application:
+    """Check the target and the arguments of a filter and give its result type."""
+    if not known.required <= len(args) <= len(known.params):
+        return Application(ANY, True, (None, "type", _arity(known, len(args))))
+    element = _fit(target, known.takes)
+    if element is None:
+        return _refused(known, -1, target, known.takes, "the value")
+    if known.ordered and (element.kind not in _ORDERED or element.may_be_null):
+        message = f"`{known.name}` needs numbers, strings, timestamps or durations, all of one kind, not `{describe(element)}`."
+        return Application(_result(known, element), True, (-1, "type", message))
+    uncertain = known.name in CONVERSIONS or target.kind == "any" or element.kind == "any"
+    for position, (type_, param) in enumerate(zip(args, known.params, strict=False)):
+        fitted = _fit(type_, tuple(_bound(pattern, element) for pattern in param.takes))
+        if fitted is None:
+            return _refused(known, position, type_, param.takes, f"`{param.name}`")
+        uncertain = uncertain or type_.kind == "any"
+    return Application(_refined(known, target, args, element), uncertain)
+
+
+def _refused(known: Filter, position: int, type_: Type, takes: tuple[str, ...], what: str) -> Application:
+    kind = "null" if type_.may_be_null and _fit(type_.not_null(), takes) is not None else "type"
+    message = f"`{known.name}` takes {' or '.join(takes)} as {what}, not `{describe(type_)}`."
+    return Application(_result(known, NEVER), True, (position, kind, message))
+
+
+def _arity(known: Filter, given: int) -> str:
+    most, required = len(known.params), known.required
+    count = str(most) if required == most else f"{required} to {most}"
+    noun = "argument" if most == 1 else "arguments"
+    return f"`{known.name}` takes {count} {noun}, but {given} {'is' if given == 1 else 'are'} given."
+
+
+def _bound(pattern: str, element: Type) -> str:
+    """``T`` in a parameter takes anything: what is searched for need not be of the element's type."""
+    return "any" if pattern in ("T", "T?") or element.kind == "any" and pattern == "list[T]" else pattern
+
+
+def _fit(type_: Type, takes: tuple[str, ...]) -> Type | None:
+    """The element type (for ``T``) when every alternative of ``type_`` fits one of the patterns; else None."""
+    if type_.kind in ("any", "never"):
+        return ANY if type_.kind == "any" else NEVER
+    if type_.may_be_null and not any(pattern == "any" or pattern.endswith("?") for pattern in takes):
+        return None
+    if type_.kind == "null":
+        return type_
+    elements: list[Type] = []
+    for option in type_.options or (type_.not_null(),):
+        fitted = [each for each in (_fit_one(option, pattern) for pattern in takes) if each is not None]
+        if not fitted:
+            return None
+        elements.append(fitted[0])
+    return join_all(elements)
+
+
+def _fit_one(type_: Type, pattern: str) -> Type | None:
+    pattern = pattern.removesuffix("?")
+    if pattern in ("any", "T"):
+        return type_
+    if pattern == "list":
+        return (type_.item or ANY) if type_.kind == "list" else None
+    if pattern in ("map", "map[T]", "object"):
+        return _values_of(type_) if type_.kind == "object" else None
+    if pattern.startswith("list["):
+        return _fit_list(type_, pattern[5:-1])
+    if pattern == "number" and type_.kind == "integer":
+        return type_
+    return type_ if type_.kind == pattern else None
+
+
+def _fit_list(type_: Type, inner: str) -> Type | None:
+    if type_.kind != "list":
+        return None
+    item = type_.item or ANY
+    if inner == "T" or item.kind in ("any", "never"):
+        return item
+    # A timestamp travels as a string, but string filters do not take one.
+    if mismatch(item, SIMPLE_TYPES[inner]) is not None or (inner == "string" and item.kind != "string"):
+        return None
+    return item
+
+
+def _values_of(type_: Type) -> Type:
+    types = [accepted(field) for field in type_.fields.values()]
+    if type_.additional is not None:
+        types.append(type_.additional)
+    return join_all(types) if types else ANY
+
+
+def _refined(known: Filter, target: Type, args: list[Type], element: Type) -> Type:
+    """The declared result, as exact as the operands allow: whole numbers stay whole."""
+    if known.name == "sum" and element.kind == "integer":
+        return INTEGER
+    if known.name == "round" and (not args or target.kind == "integer"):
+        return INTEGER
+    if known.name == "number" and target.kind == "integer":
+        return INTEGER
+    return _result(known, element)
+
+
+def _result(known: Filter, element: Type) -> Type:
+    nullable = known.returns.endswith("?")
+    result = _named(known.returns.removesuffix("?"), element if element.kind != "never" else ANY)
+    return result.with_null() if nullable else result
+
+
+def _named(pattern: str, element: Type) -> Type:
+    if pattern == "T":
+        return element
+    if pattern.startswith("list["):
+        return list_of(_named(pattern[5:-1], element))
+    if pattern.startswith("map["):
+        return map_of(_named(pattern[4:-1], element))
+    return _LOOSE.get(pattern) or SIMPLE_TYPES[pattern]

@@ -1,0 +1,492 @@
+"""Static types: what an expression, a field or a binding can be (language page, sections 3 and 4).
+
+A type is a small immutable value. Null is a flag, not a member of unions, so that "may be null" and "why" travel with
+every type; ``why`` never takes part in equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+MAX_DESCRIPTION: Final = 120
+MAX_UNION: Final = 24
+
+
+class Reason:
+    """Why a value may be null: words, and the place (``path`` of the file, code point span) they are about."""
+
+    __slots__ = ("end", "path", "start", "text")
+
+    def __init__(self, text: str, path: str = "", start: int = -1, end: int = -1) -> None:
+        self.text = text
+        self.path = path
+        self.start = start
+        self.end = end
+
+    def __repr__(self) -> str:
+        return f"Reason({self.text!r})"
+
+
+class Field:
+    """A declared field of an object; an optional one may be absent and then reads null.
+
+    ``source`` is the step whose binding the field is, where it is one (for unused results and go to definition).
+    """
+
+    __slots__ = ("optional", "source", "type")
+
+    def __init__(self, type_: Type, optional: bool = False, source: object | None = None) -> None:
+        self.type = type_
+        self.optional = optional
+        self.source = source
+
+
+#: For a field that tells the others: its value -> other field -> whether that one is not null.
+Tags: TypeAlias = Mapping[str, Mapping[Any, Mapping[str, bool]]]
+
+
+class Type:
+    """``kind`` is one of ``any never null boolean integer number string timestamp duration list object union``.
+
+    ``values``: the finite set of constants it can be (an enum, a literal) or None. ``item``: element type of a list.
+    ``fields``, ``additional`` (type of undeclared fields, or None) and ``closed`` (no undeclared fields) describe
+    objects. ``options`` are the members of a union. ``schema`` is the JSON Schema whose further constraints literals
+    are checked against, or None. ``tags`` says which fields go together (a wait's ``status`` and ``event``).
+    """
+
+    __slots__ = (
+        "additional",
+        "closed",
+        "fields",
+        "item",
+        "kind",
+        "nullable",
+        "options",
+        "schema",
+        "tags",
+        "values",
+        "why",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        nullable: bool = False,
+        values: tuple[Any, ...] | None = None,
+        item: Type | None = None,
+        fields: Mapping[str, Field] | None = None,
+        additional: Type | None = None,
+        closed: bool = False,
+        options: tuple[Type, ...] = (),
+        schema: Mapping[str, Any] | None = None,
+        why: tuple[Reason, ...] = (),
+        tags: Tags | None = None,
+    ) -> None:
+        self.kind = kind
+        self.nullable = nullable
+        self.values = values
+        self.item = item
+        self.fields: Mapping[str, Field] = fields if fields is not None else {}
+        self.additional = additional
+        self.closed = closed
+        self.options = options
+        self.schema = schema
+        self.why = why
+        self.tags = tags
+
+    def __repr__(self) -> str:
+        return f"<{describe(self)}>"
+
+    def with_null(self, reason: Reason | None = None) -> Type:
+        """The same type, nullable for ``reason`` (kept beside those that it has)."""
+        if self.kind in ("any", "null"):
+            return self
+        if self.kind == "never":
+            return Type("null", why=() if reason is None else (reason,))
+        if self.nullable and (reason is None or len(self.why) >= 3):
+            return self
+        copy = self._copy()
+        copy.nullable = True
+        copy.why = self.why if reason is None else (*self.why, reason)
+        return copy
+
+    def not_null(self) -> Type:
+        """The same type without null."""
+        if self.kind == "null":
+            return NEVER
+        if not self.nullable:
+            return self
+        copy = self._copy()
+        copy.nullable = False
+        copy.why = ()
+        return copy
+
+    def _copy(self) -> Type:
+        return Type(
+            self.kind,
+            nullable=self.nullable,
+            values=self.values,
+            item=self.item,
+            fields=self.fields,
+            additional=self.additional,
+            closed=self.closed,
+            options=self.options,
+            schema=self.schema,
+            why=self.why,
+            tags=self.tags,
+        )
+
+    @property
+    def may_be_null(self) -> bool:
+        """Null is a value of this type, as far as is known (``any`` is not known)."""
+        return self.nullable or self.kind == "null"
+
+
+ANY: Final = Type("any")
+NEVER: Final = Type("never")
+NULL: Final = Type("null")
+BOOLEAN: Final = Type("boolean")
+INTEGER: Final = Type("integer")
+NUMBER: Final = Type("number")
+STRING: Final = Type("string")
+TIMESTAMP: Final = Type("timestamp")
+DURATION: Final = Type("duration")
+OBJECT: Final = Type("object")
+
+SIMPLE_TYPES: Final[dict[str, Type]] = {
+    "string": STRING,
+    "integer": INTEGER,
+    "number": NUMBER,
+    "boolean": BOOLEAN,
+    "timestamp": TIMESTAMP,
+    "duration": DURATION,
+    "object": OBJECT,
+    "any": ANY,
+    "null": NULL,
+}
+
+# A timestamp or duration travels as a JSON string: it fits wherever any string does.
+_TEXT_KINDS: Final = frozenset({"string", "timestamp", "duration"})
+
+
+def list_of(item: Type) -> Type:
+    """``list[item]``."""
+    return Type("list", item=item)
+
+
+def record(fields: Mapping[str, Field], *, closed: bool = True) -> Type:
+    """A record of named fields."""
+    return Type("object", fields=fields, closed=closed)
+
+
+def map_of(value: Type) -> Type:
+    """``map[value]``."""
+    return Type("object", additional=value)
+
+
+def constant(value: Any) -> Type:
+    """The type of exactly one scalar constant (string, number, boolean or null)."""
+    if value is None:
+        return NULL
+    if value is True or value is False:
+        return Type("boolean", values=(value,))
+    if isinstance(value, int):
+        return Type("integer", values=(value,))
+    if isinstance(value, float):
+        return Type("integer" if value.is_integer() else "number", values=(value,))
+    return Type("string", values=(value,))
+
+
+def enum_of(values: Iterable[Any]) -> Type:
+    """The type of a finite set of scalar constants; mixed kinds make a union."""
+    return join_all(constant(value) for value in values)
+
+
+def join_all(types: Iterable[Type]) -> Type:
+    """The least type that all of ``types`` fit; of nothing, NEVER."""
+    result = NEVER
+    for each in types:
+        result = join(result, each)
+    return result
+
+
+def same(a: Type, b: Type) -> bool:
+    """Equal in everything but the reasons for null."""
+    if a is b:
+        return True
+    if a.kind != b.kind or a.nullable != b.nullable or a.closed != b.closed or a.schema != b.schema:
+        return False
+    if not _same_values(a.values, b.values) or len(a.options) != len(b.options):
+        return False
+    if not (_same_part(a.item, b.item) and _same_part(a.additional, b.additional)):
+        return False
+    if a.fields is not b.fields:
+        if a.fields.keys() != b.fields.keys():
+            return False
+        for name, field in a.fields.items():
+            other = b.fields[name]
+            if field.optional != other.optional or not same(field.type, other.type):
+                return False
+    return all(map(same, a.options, b.options))
+
+
+def _same_part(a: Type | None, b: Type | None) -> bool:
+    return a is b or (a is not None and b is not None and same(a, b))
+
+
+def _same_values(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return len(a) == len(b) and all(_same_constant(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _same_constant(a: Any, b: Any) -> bool:
+    return (a is b) if isinstance(a, bool) or isinstance(b, bool) else bool(a == b)
+
+
+def join(a: Type, b: Type) -> Type:
+    """The union of two types, simplified."""
+    if a is b:
+        return a
+    if a.kind == "never":
+        return b
+    if b.kind == "never":
+        return a
+    if a.kind == "any" or b.kind == "any":
+        return ANY
+    if a.kind == "null" or b.kind == "null":
+        return _join_null(a, b)
+    if a.nullable or b.nullable:
+        joined = join(a.not_null(), b.not_null())
+        if joined.kind == "any":
+            return ANY
+        copy = joined._copy()
+        copy.nullable = True
+        copy.why = _merge_reasons(a.why, b.why)
+        return copy
+    if same(a, b):
+        return a
+    return _join_plain(a, b)
+
+
+def _join_null(a: Type, b: Type) -> Type:
+    other = b if a.kind == "null" else a
+    null = a if a.kind == "null" else b
+    if other.kind == "null":
+        return other
+    copy = other._copy()
+    copy.nullable = True
+    copy.why = _merge_reasons(other.why, null.why)
+    return copy
+
+
+def _merge_reasons(a: tuple[Reason, ...], b: tuple[Reason, ...]) -> tuple[Reason, ...]:
+    merged = list(a)
+    merged.extend(reason for reason in b if all(reason is not known for known in merged))
+    return tuple(merged[:3])
+
+
+def _join_plain(a: Type, b: Type) -> Type:
+    if a.kind == b.kind and a.kind not in ("list", "object", "union"):
+        return _join_same_kind(a, b)
+    if {a.kind, b.kind} == {"integer", "number"}:
+        return _join_numbers(a, b)
+    if a.kind == b.kind == "list" and a.item is not None and b.item is not None:
+        return list_of(join(a.item, b.item))
+    options: list[Type] = []
+    for option in (*(a.options or (a,)), *(b.options or (b,))):
+        _add_option(options, option)
+    if len(options) == 1:
+        return options[0]
+    return ANY if len(options) > MAX_UNION else Type("union", options=tuple(options))
+
+
+def _join_same_kind(a: Type, b: Type) -> Type:
+    if a.values is not None and b.values is not None:
+        extra = tuple(v for v in b.values if not any(_same_constant(v, known) for known in a.values))
+        return Type(a.kind, values=a.values + extra)
+    return Type(a.kind)
+
+
+def _join_numbers(a: Type, b: Type) -> Type:
+    if a.values is not None and b.values is not None:
+        return Type("number", values=a.values + b.values)
+    return NUMBER
+
+
+def _add_option(options: list[Type], option: Type) -> None:
+    for index, known in enumerate(options):
+        if known.kind == option.kind and known.kind not in ("list", "object"):
+            options[index] = _join_same_kind(known, option)
+            return
+        if {known.kind, option.kind} == {"integer", "number"}:
+            options[index] = _join_numbers(known, option)
+            return
+        if known.kind == option.kind == "list" and known.item is not None and option.item is not None:
+            options[index] = list_of(join(known.item, option.item))
+            return
+        if same(known, option):
+            return
+    options.append(option)
+
+
+class Mismatch:
+    """Why a type does not fit another: ``kind`` is ``null`` or ``type``; ``where`` the member path below the value."""
+
+    __slots__ = ("found", "kind", "wanted", "where")
+
+    def __init__(self, kind: str, found: Type, wanted: Type, where: str = "") -> None:
+        self.kind = kind
+        self.found = found
+        self.wanted = wanted
+        self.where = where
+
+
+def mismatch(found: Type, wanted: Type, where: str = "") -> Mismatch | None:
+    """None when a value of ``found`` always fits ``wanted``, else the first reason why it may not."""
+    if wanted.kind == "any" or found.kind in ("any", "never"):
+        return None
+    if found.kind == "null":
+        return None if wanted.may_be_null else Mismatch("null", found, wanted, where)
+    inner = _mismatch_not_null(found, wanted, where)
+    if inner is not None and inner.kind == "type":
+        return inner
+    if found.nullable and not wanted.may_be_null:
+        return Mismatch("null", found, wanted, where)
+    return inner
+
+
+def _mismatch_not_null(found: Type, wanted: Type, where: str) -> Mismatch | None:
+    if found.kind == "union":
+        return next(filter(None, (_mismatch_not_null(option, wanted, where) for option in found.options)), None)
+    if wanted.kind == "union":
+        results = [_mismatch_not_null(found, option, where) for option in wanted.options]
+        if any(result is None for result in results):
+            return None
+        nulls = [result for result in results if result is not None and result.kind == "null"]
+        return nulls[0] if nulls else Mismatch("type", found, wanted, where)
+    if not _kind_fits(found.kind, wanted.kind):
+        return Mismatch("type", found, wanted, where)
+    if wanted.values is not None and not _values_fit(found, wanted.values):
+        return Mismatch("type", found, wanted, where)
+    if wanted.kind == "list" and wanted.item is not None and found.item is not None:
+        return mismatch(found.item, wanted.item, where + "[…]")
+    if wanted.kind == "object":
+        return _mismatch_object(found, wanted, where)
+    return None
+
+
+def _kind_fits(found: str, wanted: str) -> bool:
+    if found == wanted or wanted == "any":
+        return True
+    if wanted == "number":
+        return found == "integer"
+    return wanted == "string" and found in _TEXT_KINDS
+
+
+def _values_fit(found: Type, allowed: tuple[Any, ...]) -> bool:
+    if found.values is None:
+        return False
+    return all(any(_same_constant(value, each) for each in allowed) for value in found.values)
+
+
+def _mismatch_object(found: Type, wanted: Type, where: str) -> Mismatch | None:
+    late: Mismatch | None = None
+    for name, field in wanted.fields.items():
+        given = found.fields.get(name)
+        result: Mismatch | None = None
+        if given is None:
+            if not field.optional and found.additional is None:
+                return Mismatch("type", found, wanted, where)
+            if found.additional is not None:
+                result = mismatch(found.additional, accepted(field), f"{where}.{name}")
+        elif given.optional and not field.optional:
+            result = mismatch(given.type.with_null(), field.type, f"{where}.{name}")
+        else:
+            result = mismatch(given.type, accepted(field), f"{where}.{name}")
+        if result is not None and result.kind == "type":
+            return result
+        late = late or result
+    extra = [name for name in found.fields if name not in wanted.fields]
+    if extra and wanted.additional is not None:
+        for name in extra:
+            result = mismatch(found.fields[name].type, wanted.additional, f"{where}.{name}")
+            if result is not None and result.kind == "type":
+                return result
+            late = late or result
+    elif extra and wanted.closed:
+        return Mismatch("type", found, wanted, where)
+    if wanted.additional is not None and found.additional is not None:
+        late = late or mismatch(found.additional, wanted.additional, f"{where}.*")
+    return late
+
+
+def accepted(field: Field) -> Type:
+    """What may be given for a field: an optional field is nullable, and null for it means absent."""
+    return field.type.with_null() if field.optional else field.type
+
+
+def can_be_equal(a: Type, b: Type) -> bool:
+    """Whether some value of ``a`` may equal some value of ``b`` (used by never-true)."""
+    if a.kind in ("any", "never") or b.kind in ("any", "never"):
+        return True
+    if a.may_be_null and b.may_be_null:
+        return True
+    return any(_options_meet(x, y) for x in _plain_options(a) for y in _plain_options(b))
+
+
+def _plain_options(a: Type) -> tuple[Type, ...]:
+    if a.kind == "null":
+        return ()
+    return a.options if a.kind == "union" else (a,)
+
+
+def _options_meet(a: Type, b: Type) -> bool:
+    kinds = {a.kind, b.kind}
+    if "any" in kinds:
+        return True
+    if a.kind != b.kind and kinds != {"integer", "number"}:
+        return False
+    if a.values is not None and b.values is not None:
+        return any(_same_constant(x, y) for x in a.values for y in b.values)
+    return True
+
+
+def describe(type_: Type, depth: int = 0) -> str:
+    """The type in the language's short notation, at most ``MAX_DESCRIPTION`` characters."""
+    text = _describe_plain(type_, depth)
+    if type_.nullable:
+        text = f"({text})?" if type_.kind == "union" else f"{text}?"
+    return text if len(text) <= MAX_DESCRIPTION else text[: MAX_DESCRIPTION - 1] + "…"
+
+
+def _describe_plain(type_: Type, depth: int) -> str:
+    if type_.kind == "never":
+        return "no value"
+    if type_.values is not None:
+        if len(type_.values) == 1:
+            return _describe_constant(type_.values[0])
+        return f"enum[{', '.join(map(_describe_constant, type_.values))}]"
+    if type_.kind == "list":
+        return "list" if type_.item is None else f"list[{describe(type_.item, depth + 1)}]"
+    if type_.kind == "union":
+        return " or ".join(describe(option, depth + 1) for option in type_.options)
+    if type_.kind != "object":
+        return type_.kind
+    if not type_.fields:
+        return "object" if type_.additional is None else f"map[{describe(type_.additional, depth + 1)}]"
+    if depth >= 2:
+        return "{…}"
+    parts = [
+        f"{name}{'?' if field.optional else ''}: {describe(field.type, depth + 1)}"
+        for name, field in type_.fields.items()
+    ]
+    return "{" + ", ".join(parts) + "}"
+
+
+def _describe_constant(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,625 @@
+"""Static types of expressions, with facts (language page, section 4, *Static types and nullability*).
+
+``ExpressionTyper.infer`` gives the type of an expression where it stands and reports what cannot be;
+``assume`` gives the facts that hold once an expression came out true, or false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from analyzer.expressions.ast import (
+    Bad,
+    Binary,
+    Expr,
+    Filter,
+    Index,
+    Interpolation,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Member,
+    Name,
+    Template,
+    Unary,
+)
+from analyzer.expressions.filters import FILTERS
+from analyzer.expressions.narrowing import Narrowing
+from analyzer.expressions.operators import operator_type
+from analyzer.expressions.parser import parse_template
+from analyzer.expressions.signatures import apply_signature
+from analyzer.expressions.scope import Binding, Env, Facts, reference_key
+from analyzer.expressions.types import (
+    ANY,
+    BOOLEAN,
+    NEVER,
+    NULL,
+    STRING,
+    Field,
+    Reason,
+    Type,
+    can_be_equal,
+    constant,
+    describe,
+    join,
+    join_all,
+    list_of,
+    record,
+)
+from analyzer.language.suggest import hint, nearest
+from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
+from analyzer.syntax.nodes import Node, Scalar
+from analyzer.syntax.scalars import offset_in_source
+from analyzer.syntax.source import Source
+
+TEXT_KINDS: Final = frozenset({"string", "integer", "number", "boolean", "timestamp", "duration"})
+
+
+class Site:
+    """Where an expression stands: the scalar that holds it. Turns offsets inside it into spans of the file."""
+
+    __slots__ = ("scalar", "source")
+
+    def __init__(self, source: Source, scalar: Scalar) -> None:
+        self.source = source
+        self.scalar = scalar
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The file's span of a part of the decoded scalar."""
+        scalar = self.scalar
+        if scalar.origin is not None:
+            return scalar.start, scalar.end
+        first = offset_in_source(self.source, scalar, start)
+        if end <= start:
+            return first, first
+        return first, offset_in_source(self.source, scalar, end - 1) + 1
+
+
+class ExpressionTyper:
+    """Types the expressions of one file.
+
+    ``unknown_name`` is asked what a name is that no scope has; it reports and gives a stand-in type. ``read`` is told
+    each step whose binding is read. ``may_fault`` collects whether what was typed since it was cleared can fault.
+    """
+
+    __slots__ = ("_quiet", "may_fault", "narrowing", "problems", "read", "source", "unknown_name")
+
+    def __init__(
+        self,
+        source: Source,
+        problems: Problems,
+        unknown_name: Callable[[Name, Site, Env], Type],
+        read: Callable[[object], None],
+    ) -> None:
+        self.source = source
+        self.problems = problems
+        self.unknown_name = unknown_name
+        self.read = read
+        self.may_fault = False
+        self.narrowing = Narrowing(self.quiet_type)
+        self._quiet = 0
+
+    # ---- templates -------------------------------------------------------------------------------
+
+    def template(self, scalar: Scalar) -> Template:
+        """The parsed template of a scalar; what does not parse is reported once."""
+        template = parse_template(scalar.text)
+        if template.problems:
+            site = Site(self.source, scalar)
+            for problem in template.problems:
+                self.problems.report("expression-syntax", site.span(problem.start, problem.end), problem.message)
+            self.may_fault = True
+        return template
+
+    def scalar_type(self, scalar: Scalar, env: Env) -> Type:
+        """The type of a YAML scalar: a literal, a whole-value interpolation, or joined text."""
+        if scalar.broken:
+            return ANY
+        if type(scalar.value) is not str:
+            return constant(scalar.value)
+        if "{{" not in scalar.value:
+            return constant(scalar.value)
+        template = self.template(scalar)
+        site = Site(self.source, scalar)
+        if template.whole:
+            return self.infer(template.interpolations[0].expr, env, site)
+        for part in template.interpolations:
+            self._joined_text(part, env, site)
+        return ANY if template.problems else STRING
+
+    def _joined_text(self, part: Interpolation, env: Env, site: Site) -> None:
+        type_ = self.infer(part.expr, env, site)
+        if type_.kind == "any":
+            self.may_fault = True
+            return
+        if type_.may_be_null:
+            self.nullable_value(part.expr, type_, site, "null cannot be joined as text")
+            return
+        for option in type_.options or (type_,):
+            if option.kind not in TEXT_KINDS and option.kind not in ("any", "never"):
+                self.report(
+                    "type-mismatch",
+                    part.expr,
+                    site,
+                    f"A value of type `{describe(type_)}` cannot be joined as text; make a string of it with `| json`.",
+                )
+                return
+
+    # ---- reports ---------------------------------------------------------------------------------
+
+    def report(
+        self,
+        rule: str,
+        where: Expr | tuple[int, int],
+        site: Site,
+        message: str,
+        *,
+        why: Iterable[Reason] = (),
+        fixes: tuple[FixDraft, ...] = (),
+    ) -> None:
+        """Report at an expression, or at a span of the decoded scalar."""
+        if rule != "needless-guard":
+            self.may_fault = True
+        if self._quiet:
+            return
+        start, end = (where.start, where.end) if isinstance(where, Expr) else where
+        related = [(Place(r.start, r.end, r.path), r.text) for r in why if r.start >= 0]
+        if site.scalar.origin is not None:
+            fixes = ()
+            origin = site.scalar.origin
+            related.append((Place(origin.start, origin.end), "the anchored text that is used here"))
+        self.problems.report(rule, site.span(start, end), message, related=related, fixes=fixes)
+
+    def nullable_value(self, expr: Expr, type_: Type, site: Site, consequence: str) -> None:
+        """Report a value that may be null where null does not fit."""
+        text = site.scalar.text[expr.start : expr.end]
+        self.report(
+            "nullable-value",
+            expr,
+            site,
+            f"`{_short(text)}` may be null, and {consequence}: {because(type_)}. Give a default with `??`, or test it first.",
+            why=type_.why,
+        )
+
+    def quiet_type(self, expr: Expr, env: Env) -> Type:
+        """The type of an expression without reporting or marking anything (for narrowing)."""
+        self._quiet += 1
+        fault = self.may_fault
+        try:
+            return self.infer(expr, env, _NOWHERE)
+        finally:
+            self._quiet -= 1
+            self.may_fault = fault
+
+    def assume(self, expr: Expr, truth: bool, env: Env) -> Facts | None:
+        """The facts once ``expr`` came out as ``truth``; None when it cannot."""
+        return self.narrowing.assume(expr, truth, env)
+
+    # ---- inference -------------------------------------------------------------------------------
+
+    def infer(self, expr: Expr, env: Env, site: Site) -> Type:
+        """The static type of an expression under the facts of ``env``."""
+        if isinstance(expr, Name | Member | Index):
+            return self._reference(expr, env, site)
+        if isinstance(expr, Literal):
+            return constant(expr.value)
+        if isinstance(expr, Binary):
+            return self._binary(expr, env, site)
+        if isinstance(expr, Filter):
+            return self._filter(expr, env, site)
+        if isinstance(expr, Unary):
+            return self._unary(expr, env, site)
+        if isinstance(expr, ListLiteral):
+            return list_of(join_all(self.infer(item, env, site) for item in expr.items) if expr.items else NEVER)
+        if isinstance(expr, MapLiteral):
+            return record({item.key: Field(self.infer(item.value, env, site)) for item in expr.items})
+        assert isinstance(expr, Bad)
+        return ANY
+
+    def _reference(self, expr: Expr, env: Env, site: Site) -> Type:
+        type_, short = self._chain(expr, env, site)
+        if not self._quiet:
+            self._mark_inside(type_)
+        if short is None:
+            return type_
+        result = type_.with_null()
+        for reason in short:
+            result = result.with_null(reason)
+        return result
+
+    def _mark_inside(self, type_: Type, depth: int = 0) -> None:
+        """A composite that is read as a whole reads every step inside it."""
+        if depth > 32:
+            return
+        if type_.item is not None:
+            self._mark_inside(type_.item, depth + 1)
+        for field in type_.fields.values():
+            if field.source is not None:
+                self.read(field.source)
+                self._mark_inside(field.type, depth + 1)
+
+    def _chain(self, expr: Expr, env: Env, site: Site) -> tuple[Type, tuple[Reason, ...] | None]:
+        """The type of a member chain, and why it may have been cut short by ``?.`` (None when it cannot)."""
+        if isinstance(expr, Name):
+            return self._name(expr, env, site), None
+        if isinstance(expr, Member):
+            target, short = self._chain(expr.target, env, site)
+            target, short = self._link(expr, target, short, site)
+            type_ = self._member(expr, target, site)
+        elif isinstance(expr, Index):
+            target, short = self._chain(expr.target, env, site)
+            index = self.infer(expr.index, env, site)
+            if target.may_be_null:
+                self._null_access(expr.target, "an element", target, site)
+                target = present(target)
+            type_ = self._index(expr, target, index, site)
+        else:
+            return self.infer(expr, env, site), None
+        key = reference_key(expr, env)
+        fact = env.facts.get(key) if key is not None else None
+        return (type_ if fact is None else fact), short
+
+    def _name(self, expr: Name, env: Env, site: Site) -> Type:
+        binding = env.lookup(expr.name)
+        if binding is None:
+            if self._quiet:
+                return ANY
+            self.may_fault = True
+            return self.unknown_name(expr, site, env)
+        if binding.source is not None and not self._quiet:
+            self.read(binding.source)
+        return env.facts.get((binding,), binding.type)
+
+    def _link(
+        self, expr: Member, target: Type, short: tuple[Reason, ...] | None, site: Site
+    ) -> tuple[Type, tuple[Reason, ...] | None]:
+        """The ``.`` or ``?.`` between a target and its member."""
+        if expr.optional:
+            if target.may_be_null:
+                reasons = target.why
+                return target.not_null(), reasons if short is None else (*short, *reasons)
+            if target.kind not in ("any", "never"):
+                self._needless_link(expr, site)
+            elif target.kind == "any":
+                short = short or ()
+            return target, short
+        if target.may_be_null:
+            self._null_access(expr.target, f"`{expr.name}`", target, site, expr)
+            return present(target), short
+        return target, short
+
+    def _needless_link(self, expr: Member, site: Site) -> None:
+        text = site.scalar.text
+        at = text.rfind("?.", expr.target.end, expr.name_start)
+        if at < 0:
+            return
+        fixes = self._replace(site, at, at + 2, ".", "Use `.`")
+        target = _short(text[expr.target.start : expr.target.end])
+        self.report("needless-guard", (at, at + 2), site, f"`{target}` is never null here: `.` is enough.", fixes=fixes)
+
+    def _replace(self, site: Site, start: int, end: int, text: str, title: str) -> tuple[FixDraft, ...]:
+        first, last = site.span(start, end)
+        return (FixDraft(title, "safe", (EditDraft(first, last, text),)),)
+
+    def _null_access(self, target: Expr, what: str, type_: Type, site: Site, member: Member | None = None) -> None:
+        text = _short(site.scalar.text[target.start : target.end])
+        verb = "is always null here" if type_.kind == "null" else "may be null"
+        fixes: tuple[FixDraft, ...] = ()
+        if member is not None and type_.kind != "null":
+            at = site.scalar.text.rfind(".", target.end, member.name_start)
+            if at >= 0:
+                first, _ = site.span(at, at + 1)
+                fixes = (FixDraft("Use `?.`", "unsafe", (EditDraft(first, first, "?"),)),)
+        where = target if member is None else (target.start, member.name_end)
+        self.report(
+            "nullable-access",
+            where,
+            site,
+            f"`{text}` {verb}, and reading {what} of null is a fault: {because(type_)}. Use `?.`, or test it first.",
+            why=type_.why,
+            fixes=fixes,
+        )
+
+    def _member(self, expr: Member, target: Type, site: Site) -> Type:
+        if target.kind in ("any", "never"):
+            self.may_fault = self.may_fault or target.kind == "any"
+            return target
+        if target.kind == "union":
+            return join_all(self._member(expr, option.not_null(), site) for option in target.options)
+        field = target.fields.get(expr.name)
+        if field is not None:
+            if field.source is not None and not self._quiet:
+                self.read(field.source)
+            return field_type(field, expr.name)
+        if target.additional is not None:
+            self.may_fault = True
+            return target.additional
+        if expr.name:
+            self._unknown_member(expr, target, site)
+        return ANY
+
+    def _unknown_member(self, expr: Member, target: Type, site: Site) -> None:
+        names = list(target.fields)
+        near = nearest(expr.name, names)
+        if target.kind in ("string", "list") and expr.name in ("length", "size", "count"):
+            message = f"A {target.kind} has no member `{expr.name}`; write `| length`."
+        elif target.kind != "object":
+            message = f"A value of type `{describe(target)}` has no members, so not `{expr.name}`."
+        elif not names:
+            message = f"The type declares no members, so `{expr.name}` cannot be read."
+        else:
+            listed = ", ".join(f"`{name}`" for name in names[:12])
+            message = f"There is no member `{expr.name}`; it has {listed}.{hint(expr.name, names)}"
+        fixes: tuple[FixDraft, ...] = ()
+        if near is not None:
+            first, last = site.span(expr.name_start, expr.name_end)
+            fixes = (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, near),)),)
+        self.report("unknown-member", (expr.name_start, expr.name_end), site, message, fixes=fixes)
+
+    def _index(self, expr: Index, target: Type, index: Type, site: Site) -> Type:
+        if target.kind in ("any", "never"):
+            self.may_fault = True
+            return target
+        if target.kind == "union":
+            return join_all(self._index(expr, option.not_null(), index, site) for option in target.options)
+        if target.kind not in ("list", "object"):
+            self.report(
+                "type-mismatch", expr.target, site, f"`{describe(target)}` has no elements: only lists and maps have."
+            )
+            return ANY
+        wanted = "integer" if target.kind == "list" else "string"
+        if index.may_be_null:
+            self.nullable_value(expr.index, index, site, "an index must not be null")
+            return ANY
+        if index.kind not in (wanted, "any", "never"):
+            self.report(
+                "type-mismatch", expr.index, site, f"A {target.kind} is indexed by {_a(wanted)}, not by `{describe(index)}`."
+            )
+            return ANY
+        self.may_fault = True
+        if target.kind == "list":
+            return target.item or ANY
+        return self._object_index(expr, target, index, site)
+
+    def _object_index(self, expr: Index, target: Type, index: Type, site: Site) -> Type:
+        name = index.values[0] if index.values is not None and len(index.values) == 1 else None
+        if isinstance(name, str):
+            field = target.fields.get(name)
+            if field is not None:
+                if field.source is not None and not self._quiet:
+                    self.read(field.source)
+                return field_type(field, name)
+            if target.additional is None:
+                self.report(
+                    "unknown-member", expr.index, site, f"There is no member `{name}`.{hint(name, target.fields)}"
+                )
+                return ANY
+            return target.additional
+        self._mark_inside(target)
+        types = [field_type(field, key) for key, field in target.fields.items()]
+        if target.additional is not None:
+            types.append(target.additional)
+        return join_all(types) if types else ANY
+
+    # ---- operators -------------------------------------------------------------------------------
+
+    def _unary(self, expr: Unary, env: Env, site: Site) -> Type:
+        operand = self.infer(expr.operand, env, site)
+        if expr.op == "not":
+            self._boolean_operand(expr.operand, operand, "not", site)
+            if operand.kind == "boolean" and operand.values is not None and len(operand.values) == 1:
+                return constant(not operand.values[0])
+            return BOOLEAN
+        if operand.may_be_null:
+            self.nullable_value(expr.operand, operand, site, "`-` needs a number")
+            return ANY
+        if operand.kind == "any":
+            self.may_fault = True
+            return ANY
+        if operand.kind not in ("integer", "number", "duration", "never"):
+            self.report("type-mismatch", expr.operand, site, f"`-` needs a number, not `{describe(operand)}`.")
+            return ANY
+        if operand.values is not None:
+            return join_all(constant(-value) for value in operand.values)
+        return operand
+
+    def _boolean_operand(self, expr: Expr, type_: Type, op: str, site: Site) -> None:
+        if type_.kind in ("any", "never"):
+            self.may_fault = self.may_fault or type_.kind == "any"
+        elif type_.kind not in ("boolean", "null"):
+            self.report("type-mismatch", expr, site, f"`{op}` takes booleans only, and this is `{describe(type_)}`.")
+        elif type_.may_be_null:
+            self.nullable_value(expr, type_, site, f"`{op}` takes booleans only")
+
+    def _binary(self, expr: Binary, env: Env, site: Site) -> Type:
+        op = expr.op
+        if op == "??":
+            return self._coalesce(expr.left, expr.right, expr, env, site)
+        left = self.infer(expr.left, env, site)
+        if op in ("and", "or"):
+            return self._logical(expr, left, env, site)
+        right = self.infer(expr.right, env, site)
+        if op in ("==", "!="):
+            self._equality(expr, left, right, site)
+            return BOOLEAN
+        for operand, type_ in ((expr.left, left), (expr.right, right)):
+            if type_.may_be_null and not (op == "in" and operand is expr.left):
+                self.nullable_value(operand, type_, site, f"`{op}` does not take null")
+                return BOOLEAN if op in _COMPARISONS else ANY
+        outcome = operator_type(op, left, right)
+        if outcome.may_fault and not (op in "/%" and _nonzero(expr.right)):
+            self.may_fault = True
+        if outcome.message is not None:
+            where = expr.left if outcome.left else expr.right
+            self.report("type-mismatch", where, site, outcome.message)
+        elif op == "in":
+            self._membership(expr, left, right, env, site)
+        return outcome.type
+
+    def _logical(self, expr: Binary, left: Type, env: Env, site: Site) -> Type:
+        self._boolean_operand(expr.left, left, expr.op, site)
+        facts = self.assume(expr.left, expr.op == "and", env)
+        right = self.infer(expr.right, env if facts is None else env.with_facts(facts), site)
+        self._boolean_operand(expr.right, right, expr.op, site)
+        return BOOLEAN
+
+    def _coalesce(self, left_expr: Expr, right_expr: Expr, whole: Expr, env: Env, site: Site) -> Type:
+        left = self.infer(left_expr, env, site)
+        right = self.infer(right_expr, env, site)
+        if left.kind == "any":
+            return ANY
+        if not left.may_be_null:
+            if left.kind != "never":
+                text = _short(site.scalar.text[left_expr.start : left_expr.end])
+                fixes = self._replace(site, left_expr.end, whole.end, "", "Remove the default")
+                if isinstance(right_expr, Bad) or _span_text(site, whole).count("\n"):
+                    fixes = ()
+                self.report(
+                    "needless-guard",
+                    (left_expr.end, whole.end) if isinstance(whole, Filter) else _operator_span(whole),
+                    site,
+                    f"`{text}` is never null here: the default is never used.",
+                    fixes=fixes,
+                )
+            return left
+        return join(left.not_null(), right)
+
+    def _equality(self, expr: Binary, left: Type, right: Type, site: Site) -> None:
+        for operand, other, side in ((expr.left, right, expr.right), (expr.right, left, expr.left)):
+            if isinstance(operand, Literal) and operand.value is None:
+                if not other.may_be_null and other.kind not in ("any", "never"):
+                    outcome = "false" if expr.op == "==" else "true"
+                    text = _short(site.scalar.text[side.start : side.end])
+                    self.report(
+                        "needless-guard", expr, site, f"`{text}` is never null here: this test is always {outcome}."
+                    )
+                return
+        if not can_be_equal(left, right):
+            self._settled(expr, expr.op == "!=", site, f"`{describe(left)}` never equals `{describe(right)}`")
+        elif _single(left) and _single(right):
+            self._settled(expr, expr.op == "==", site, "both sides are the same constant")
+
+    def _membership(self, expr: Binary, left: Type, right: Type, env: Env, site: Site) -> None:
+        if not isinstance(expr.right, ListLiteral) or left.kind == "any" or not expr.right.items:
+            return
+        items = [self.quiet_type(item, env) for item in expr.right.items]
+        if not any(can_be_equal(left, item) for item in items):
+            self._settled(expr, False, site, f"`{describe(left)}` equals no element of the list")
+        elif left.values is not None and not left.nullable:
+            known = [item.values[0] for item in items if _single(item) and item.values is not None]
+            if all(any(value == each and type(value) is type(each) for each in known) for value in left.values):
+                self._settled(expr, True, site, "the list has every value that it can be")
+
+    def _settled(self, expr: Expr, truth: bool, site: Site, reason: str) -> None:
+        rule = "always-true" if truth else "never-true"
+        fault = self.may_fault
+        self.report(rule, expr, site, f"This is always {str(truth).lower()}: {reason}.")
+        self.may_fault = fault
+
+    # ---- filters ---------------------------------------------------------------------------------
+
+    def _filter(self, expr: Filter, env: Env, site: Site) -> Type:
+        known = FILTERS.get(expr.name)
+        if known is None:
+            self.infer(expr.target, env, site)
+            for arg in expr.args:
+                self.infer(arg, env, site)
+            if expr.name:
+                near = nearest(expr.name, FILTERS)
+                fixes: tuple[FixDraft, ...] = ()
+                if near is not None:
+                    first, last = site.span(expr.name_start, expr.name_end)
+                    fixes = (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, near),)),)
+                suffix = f" Did you mean `{near}`?" if near else ""
+                self.report(
+                    "unknown-filter",
+                    (expr.name_start, expr.name_end),
+                    site,
+                    f"There is no filter `{expr.name}`.{suffix}",
+                    fixes=fixes,
+                )
+            return ANY
+        if expr.name == "default" and len(expr.args) == 1:
+            return self._coalesce(expr.target, expr.args[0], expr, env, site)
+        target = self.infer(expr.target, env, site)
+        args = [self.infer(arg, env, site) for arg in expr.args]
+        return self._apply_filter(expr, known, target, args, site)
+
+    def _apply_filter(self, expr: Filter, known: Any, target: Type, args: list[Type], site: Site) -> Type:
+        outcome = apply_signature(known, target, args)
+        if outcome.may_fault:
+            self.may_fault = True
+        if outcome.fault is None:
+            return outcome.type
+        position, kind, message = outcome.fault
+        if position is None:
+            self.report("type-mismatch", (expr.name_start, expr.name_end), site, message)
+        else:
+            where = expr.target if position < 0 else expr.args[position]
+            type_ = target if position < 0 else args[position]
+            if kind == "null":
+                self.nullable_value(where, type_, site, f"`{expr.name}` does not take null")
+            else:
+                self.report("type-mismatch", where, site, message)
+        return outcome.type
+
+
+class _Nowhere(Site):
+    """A site for quiet inference; nothing is reported there."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(Source("", ""), Scalar(0, 0, "", ""))
+
+
+_NOWHERE: Final = _Nowhere()
+_COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "in"})
+
+
+def field_type(field: Field, name: str) -> Type:
+    """What a read of a declared field sees: an optional one may be null."""
+    if field.optional and not field.type.nullable:
+        return field.type.with_null(Reason(f"`{name}` is optional"))
+    return field.type
+
+
+def present(type_: Type) -> Type:
+    """What is left of a value that should not be null; of one that always is, nothing is known."""
+    return ANY if type_.kind == "null" else type_.not_null()
+
+
+def because(type_: Type) -> str:
+    """Why a type may be null, in words."""
+    if type_.why:
+        return type_.why[0].text
+    return "it has no value" if type_.kind == "null" else "its type allows null"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:59] + "…"
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _single(type_: Type) -> bool:
+    return type_.values is not None and len(type_.values) == 1 and not type_.nullable
+
+
+def _nonzero(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and isinstance(expr.value, int | float) and expr.value != 0
+
+
+def _operator_span(expr: Expr) -> tuple[int, int]:
+    return (expr.op_start, expr.op_end) if isinstance(expr, Binary) else (expr.start, expr.end)
+
+
+def _span_text(site: Site, expr: Expr) -> str:
+    return site.scalar.text[expr.start : expr.end]
+
+
+__all__ = ["NULL", "Binding", "ExpressionTyper", "Node", "Site", "because", "field_type"]

@@ -1,0 +1,524 @@
+"""The flow analysis: what every list, step, state and run can do, composed from the inside out in one pass.
+
+A Workfile's control flow is structured, so "is there a path in the control-flow graph from this success to that
+failure, inside this execution of that scope" has an exact answer by composition (guards are not correlated, language
+page, section 5). One pass over the steps, innermost first, without recursion, gives it for all scopes at once; plain
+reachability in the flat graph could not tell this execution of a scope from the one before in a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from analyzer.flow.facts import (
+    ANY_CODE,
+    DESCENDS,
+    FAULTS,
+    Actions,
+    Codes,
+    Failure,
+    Summary,
+    aborts_when_unknown,
+    always_runs,
+    failure_of,
+    handler_codes,
+    handler_may_fault,
+    iteration_count,
+    join,
+    lifted,
+    own_failures,
+    reconcile_steps,
+    union,
+)
+from analyzer.flow.machine import RunFlow, summarize_states
+from analyzer.flow.scopes import Arrivals, enclosing_scope
+from analyzer.model.nodes import Handler, Recovery, State, Step, StepList, Workflow, child_lists
+
+NOTHING = Summary()
+
+
+class StepFlow:
+    """What a step can do, for graphs and findings: ``completes``; the failures that begin at it (``own``); which of its
+    handlers can be entered; whether a failure leaves it by the ordinary way."""
+
+    __slots__ = ("completes", "entered", "fails", "own")
+
+    def __init__(self, completes: bool, own: bool, entered: tuple[bool, ...], fails: bool) -> None:
+        self.completes = completes
+        self.own = own
+        self.entered = entered
+        self.fails = fails
+
+
+class Flow:
+    """The flow of one Workfile. ``scopes`` are its recovery scopes that stand in code that can run, in document order;
+    ``unreachable`` is the first step of each list that control never reaches, with the step before it."""
+
+    __slots__ = ("actions", "arrivals", "lists", "run", "steps", "unreachable", "workflow")
+
+    def __init__(self, workflow: Workflow, actions: Actions) -> None:
+        self.workflow = workflow
+        self.actions = actions
+        self.lists: dict[StepList, Summary] = {}
+        self.steps: dict[Step, StepFlow] = {}
+        self.arrivals: dict[Recovery, Arrivals] = {}
+        self.unreachable: list[tuple[Step, Step]] = []
+        self.run = RunFlow()
+
+
+def analyse(workflow: Workflow) -> Flow:
+    """The flow of a Workfile; those that it calls are analysed first and count where they are called.
+
+    A call that is part of a ring of workflows, and one that does not resolve, counts as a call of an empty one.
+    """
+    actions = Actions()
+    done: dict[Workflow, Flow] = {}
+    orders: dict[Workflow, list[StepList]] = {workflow: _lists_of(workflow, actions)}
+    pending = [(workflow, _callees(orders[workflow]))]
+    while pending:
+        current, callees = pending[-1]
+        if callees:
+            callee = callees.pop()
+            if callee not in orders:
+                orders[callee] = _lists_of(callee, actions)
+                pending.append((callee, _callees(orders[callee])))
+            continue
+        pending.pop()
+        done[current] = _Composer(current, actions, done).compose(orders[current])
+    return done[workflow]
+
+
+def _lists_of(workflow: Workflow, actions: Actions) -> list[StepList]:
+    """Every step list, outer before inner, and a number for every action, in document order."""
+    lists: list[StepList] = []
+    stack: list[StepList | Step] = list(reversed(workflow.top_lists))
+    while stack:
+        current = stack.pop()
+        if isinstance(current, StepList):
+            lists.append(current)
+            stack.extend(reversed(current.steps))
+            continue
+        if current.call is not None:
+            actions.add(current, workflow)
+        if current.lists or current.handlers or current.reconcile is not None:
+            stack.extend(reversed(list(child_lists(current))))
+    return lists
+
+
+def _callees(lists: list[StepList]) -> list[Workflow]:
+    """The workflows that are called, the last one first."""
+    found = dict.fromkeys(step.callee for each in lists for step in each.steps if step.callee is not None)
+    return [callee for callee in reversed(found) if callee is not None]
+
+
+class _Composer:
+    def __init__(self, workflow: Workflow, actions: Actions, done: dict[Workflow, Flow]) -> None:
+        self.flow = Flow(workflow, actions)
+        self.actions = actions
+        self.done = done
+
+    def compose(self, lists: list[StepList]) -> Flow:
+        flow, workflow = self.flow, self.flow.workflow
+        for each in reversed(lists):
+            flow.lists[each] = self._list(each)
+        if workflow.states is not None:
+            states = {state: self._state(state) for state in workflow.states.values()}
+            flow.run = summarize_states(workflow, states)
+        elif workflow.steps is not None:
+            flow.run = RunFlow(flow.lists[workflow.steps])
+        summary = flow.run.summary
+        if workflow.recovery is not None:
+            self._arrive(workflow.recovery, summary.failures)
+            self._stand(summary, workflow.recovery, summary.failures)
+            if workflow.recovery.then == "hold":
+                summary.failures = []
+        if workflow.result_may_fault and summary.out is not None:
+            summary.ended = join(summary.ended, summary.out)
+        self._drop_dead_code(lists)
+        return flow
+
+    def _arrive(self, recovery: Recovery, failures: list[Failure]) -> None:
+        self.flow.arrivals[recovery] = Arrivals(recovery, list(failures))
+
+    def _drop_dead_code(self, lists: list[StepList]) -> None:
+        """Scopes and endings inside code that never runs follow from its own finding and are left out."""
+        flow = self.flow
+        dead: set[StepList] = set()
+        for state in flow.workflow.states.values() if flow.workflow.states is not None else ():
+            if state not in flow.run.reached:
+                dead.update(state.lists)
+                if state.recovery is not None:
+                    flow.arrivals.pop(state.recovery, None)
+            elif state.on_enter is not None and state.steps is not None and state.steps.steps:
+                ending = next((step for step in state.on_enter.steps if not flow.steps[step].completes), None)
+                if ending is not None:
+                    flow.unreachable.append((state.steps.steps[0], ending))
+                    dead.add(state.steps)
+        idle: set[StepList] = set()
+        for each in lists:
+            ended = each in dead
+            idles = each in idle
+            for position, step in enumerate(each.steps):
+                if ended:
+                    dead.update(child_lists(step))
+                    if step.recovery is not None:
+                        flow.arrivals.pop(step.recovery, None)
+                    continue
+                idle.update(child_lists(step) if idles else self._idle_lists(step))
+                if idles and step.recovery is not None:
+                    self._arrive(step.recovery, [])
+                if not flow.steps[step].completes and position + 1 < len(each.steps):
+                    ended = True
+                    flow.unreachable.append((each.steps[position + 1], step))
+        flow.unreachable.sort(key=lambda pair: pair[0].entry.key.start)
+
+    def _idle_lists(self, step: Step) -> Iterator[StepList]:
+        """The lists of a step that never run although the step does: no failure enters them, or nothing repeats them."""
+        for handler, entered in zip_longest(step.handlers, self.flow.steps[step].entered, fillvalue=False):
+            if isinstance(handler, Handler) and handler.steps is not None and not entered:
+                yield handler.steps
+        if step.reconcile is not None and step.reconcile.steps is not None and reconcile_steps(step) is None:
+            yield step.reconcile.steps
+        if step.kind == "wf.for_each" and iteration_count(step) == 0:
+            yield from step.lists
+
+    # ---- lists and states ------------------------------------------------------------------------
+
+    def _list(self, steps: StepList) -> Summary:
+        total = Summary()
+        prior = 0
+        last = len(steps.steps) - 1
+        for position, step in enumerate(steps.steps):
+            found = self._step(step)
+            add_after(total, prior, found)
+            total.early |= found.may if position < last else found.early
+            if found.out is None:
+                total.out = None
+                for rest in steps.steps[position + 1 :]:
+                    self._step(rest)
+                break
+            prior |= found.out
+            total.out = prior
+        total.early |= union(total.failures)
+        return total
+
+    def _state(self, state: State) -> Summary:
+        """A state's one ordered list, as its recovery and then the state machine see it."""
+        total = Summary()
+        for each in state.lists:
+            found = self.flow.lists[each]
+            if total.out is None:
+                break
+            prior = total.out
+            add_after(total, prior, found)
+            total.early |= found.early
+            total.out = lifted(found.out, prior)
+        if state.on_enter is not None and state.steps is not None and state.steps.steps:
+            total.early |= self.flow.lists[state.on_enter].may
+        recovery = state.recovery
+        if recovery is not None:
+            self._arrive(recovery, total.failures)
+            total.failures = self._recovered(total, recovery, state, total.failures)
+        total.failures = [failure.seen(failure.whole, failure.whole, failure.executed) for failure in total.failures]
+        return total
+
+    def _recovered(self, total: Summary, recovery: Recovery, owner: Step | State, found: list[Failure]) -> list[Failure]:
+        """What leaves a recovery scope once it has given up."""
+        self._stand(total, recovery, found)
+        if recovery.then == "hold":
+            return []
+        if recovery.then == "escalate" and enclosing_scope(recovery, self.flow.workflow) is not None:
+            return [failure.seen(failure.after, failure.whole, failure.executed, escalating=True) for failure in found]
+        return merged(owner, "limit", found)
+
+    @staticmethod
+    def _stand(total: Summary, recovery: Recovery, found: list[Failure]) -> None:
+        """Time passes in a delay and in a hold."""
+        if found and (recovery.delay_us or recovery.then == "hold"):
+            total.stand = join(total.stand, union(found))
+
+    # ---- steps -----------------------------------------------------------------------------------
+
+    def _step(self, step: Step) -> Summary:
+        body = self._body(step)
+        kind = step.kind
+        leaving: list[Failure] = []
+        ordinary = body.failures
+        if step.lists:
+            body.early |= union(ordinary)
+            if step.recovery is not None:
+                self._arrive(step.recovery, ordinary)
+                ordinary = self._recovered(body, step.recovery, step, ordinary)
+            if kind not in DESCENDS:
+                ordinary = [each.seen(each.whole, each.whole, each.executed) for each in ordinary]
+            leaving = [each for each in ordinary if each.escalating]
+            ordinary = [each for each in ordinary if not each.escalating]
+            own = own_failures(step, self.actions)
+        else:
+            leaving = [each for each in ordinary if each.escalating]
+            ordinary = [each for each in ordinary if not each.escalating]
+            own = self._leaf_failures(step)
+            if step.recovery is not None:
+                self._arrive(step.recovery, [])
+        begins = bool(own) or kind == "wf.call"
+        ordinary = [*own, *ordinary]
+        entered: tuple[bool, ...] = ()
+        if step.handlers and ordinary:
+            ordinary, entered = self._catch(step, body, ordinary, leaving)
+        if ordinary and step.on_fail != "fail":
+            consumed = union(ordinary)
+            ordinary = []
+            if step.on_fail == "continue":
+                body.out = join(body.out, consumed)
+            else:
+                body.ended = join(body.ended, consumed)
+        if body.out is None and not always_runs(step):
+            body.out = 0
+        body.failures = [*ordinary, *leaving]
+        if body.failures:
+            body.early |= union(body.failures)
+        self.flow.steps[step] = StepFlow(body.out is not None, begins, entered, bool(ordinary))
+        return body
+
+    def _leaf_failures(self, step: Step) -> list[Failure]:
+        """The failures of a step without lists; those of an action know what its probes did."""
+        if step.kind == "wf.call":
+            return []
+        own = own_failures(step, self.actions)
+        probed = self._settled(step)
+        if step.kind == "action" and probed:
+            own = [failure_of(step, each.how, each.codes, each.inside | probed) for each in own]
+        return own
+
+    def _catch(
+        self, step: Step, body: Summary, failures: list[Failure], leaving: list[Failure]
+    ) -> tuple[list[Failure], tuple[bool, ...]]:
+        """Run failures past the handlers. What is left and what the handlers make of it, and which can be entered."""
+        made: list[Failure] = []
+        entered: list[bool] = []
+        for handler in step.handlers:
+            taken, failures = _split(failures, handler)
+            entered.append(bool(taken))
+            if taken:
+                self._handle(step, body, handler, union(taken), (made, leaving))
+        return [*failures, *made], tuple(entered)
+
+    def _handle(
+        self, step: Step, body: Summary, handler: Handler, caught: int, results: tuple[list[Failure], list[Failure]]
+    ) -> None:
+        made, leaving = results
+        found = self.flow.lists[handler.steps] if handler.steps is not None else NOTHING
+        for failure in found.failures:
+            if failure.escalating:
+                whole = caught | failure.whole
+                leaving.append(failure.seen(whole, whole, caught | failure.executed))
+        inner = [failure for failure in found.failures if not failure.escalating]
+        made.extend(merged(step, "handler", inner, caught))
+        if found.out is not None:
+            if handler_may_fault(handler):
+                made.append(failure_of(step, "handler", FAULTS, caught | found.out))
+            body.out = join(body.out, caught | found.out)
+        body.may |= found.may
+        if handler.steps is not None and handler.steps.steps:
+            body.early |= caught | found.early
+        body.stand = join(body.stand, lifted(found.stand, caught))
+        body.ended = join(body.ended, lifted(found.ended, caught))
+        body.stopped = join(body.stopped, lifted(found.stopped, caught))
+
+    # ---- what happens inside a step ----------------------------------------------------------------
+
+    def _body(self, step: Step) -> Summary:
+        kind = step.kind
+        if kind == "action":
+            return self._action(step)
+        if kind in ("wf.if", "wf.switch"):
+            return self._choice(step)
+        if kind == "wf.parallel":
+            return self._parallel(step)
+        if kind == "wf.for_each":
+            return self._for_each(step)
+        if kind in ("wf.group", "wf.wait_for"):
+            return self._sequence(step)
+        if kind == "wf.call":
+            return self._call(step)
+        if kind == "wf.fail":
+            return Summary(out=None, ended=0)
+        if kind == "wf.stop":
+            return Summary(out=None, stopped=0)
+        return Summary(stand=0 if kind != "wf.let" else None)
+
+    def _action(self, step: Step) -> Summary:
+        probes = reconcile_steps(step)
+        found = self.flow.lists[probes] if probes is not None else NOTHING
+        success = self.actions.succeeded(step)
+        settled = self._settled(step)
+        body = Summary(success | settled, success | found.may, found.early | settled, join(found.stand, settled))
+        body.failures = [
+            each.seen(each.whole, each.whole, each.executed) for each in found.failures if each.escalating
+        ]
+        body.ended, body.stopped = found.ended, found.stopped
+        for failure in own_failures(step, self.actions):
+            body.may |= failure.inside
+        if aborts_when_unknown(step):
+            body.ended = join(body.ended, 0)
+        return body
+
+    def _settled(self, step: Step) -> int:
+        """What the probes may have done when an ambiguous attempt is settled, by them or (they failed) by an operator."""
+        probes = reconcile_steps(step)
+        if probes is None:
+            return 0
+        found = self.flow.lists[probes]
+        return (found.out or 0) | union(each for each in found.failures if not each.escalating)
+
+    def _sequence(self, step: Step) -> Summary:
+        found = self.flow.lists[step.lists[0]] if step.lists else NOTHING
+        body = copied(found)
+        if step.kind == "wf.wait_for":
+            body.early = found.may
+            body.stand = join(found.stand, found.out)
+        return body
+
+    def _choice(self, step: Step) -> Summary:
+        body = Summary(out=None)
+        for each in step.lists:
+            found = self.flow.lists[each]
+            body.out = join(body.out, found.out)
+            body.may |= found.may
+            body.early |= found.early
+            body.stand = join(body.stand, found.stand)
+            body.ended = join(body.ended, found.ended)
+            body.stopped = join(body.stopped, found.stopped)
+            body.failures.extend(found.failures)
+        otherwise = "else" if step.kind == "wf.if" else "default"
+        if otherwise not in step.keys or not step.lists:
+            body.out = join(body.out, 0)
+        return body
+
+    def _for_each(self, step: Step) -> Summary:
+        found = self.flow.lists[step.lists[0]] if step.lists else NOTHING
+        count = iteration_count(step)
+        if count == 0:
+            return Summary()
+        end, failures = consumed(found, step.on_iteration_fail)
+        concurrent = step.concurrency > 1 and count != 1
+        before = 0 if count == 1 else found.may if concurrent else (end or 0)
+        body = Summary(out=end, may=found.may, early=found.early if count == 1 else found.may)
+        if count is None:
+            body.out = join(end, 0)
+        started = found.early if concurrent else 0
+        for each in failures:
+            body.failures.append(each.seen(each.after | started, each.whole | before, each.executed | before))
+        settled = before if not concurrent else (end or 0) | (found.stand or 0)
+        body.stand = lifted(found.stand, settled)
+        body.ended = lifted(found.ended, before)
+        body.stopped = lifted(found.stopped, before)
+        return body
+
+    def _parallel(self, step: Step) -> Summary:
+        branches = [self.flow.lists[each] for each in step.lists]
+        others_may = _others([each.may for each in branches])
+        others_early = _others([each.early for each in branches])
+        busy = sum(1 for each in step.lists if each.steps)
+        body = Summary()
+        for found, may, early in zip(branches, others_may, others_early, strict=True):
+            end, failures = consumed(found, step.on_branch_fail)
+            body.out = None if body.out is None or end is None else body.out | end
+            body.may |= found.may
+            body.early |= found.may if busy > 1 else found.early
+            for each in failures:
+                whole = each.whole | early
+                body.failures.append(each.seen(whole, whole, each.executed | may))
+            body.ended = join(body.ended, lifted(found.ended, may))
+            body.stopped = join(body.stopped, lifted(found.stopped, may))
+        body.stand = standing([(found.stand, consumed(found, step.on_branch_fail)[0]) for found in branches])
+        return body
+
+    def _call(self, step: Step) -> Summary:
+        callee = self.done.get(step.callee) if step.callee is not None else None
+        if callee is None:
+            return Summary(stand=0, failures=[failure_of(step, "attempt", ANY_CODE)])
+        run = callee.run.summary
+        before = union(run.failures) | (run.ended or 0) | (run.stand or 0)
+        body = Summary(join(run.out, run.stopped), run.may, run.early | before, join(run.stand, 0))
+        body.failures = [failure_of(step, "attempt", ANY_CODE, before, tuple(run.failures))]
+        return body
+
+
+def add_after(total: Summary, prior: int, found: Summary) -> None:
+    """Add what one part of a sequence can do, when ``prior`` may have succeeded in front of it."""
+    total.may |= found.may
+    for failure in found.failures:
+        total.failures.append(
+            failure.seen(failure.after, failure.whole | prior, failure.executed | prior) if prior else failure
+        )
+    total.stand = join(total.stand, lifted(found.stand, prior))
+    total.ended = join(total.ended, lifted(found.ended, prior))
+    total.stopped = join(total.stopped, lifted(found.stopped, prior))
+
+
+def standing(branches: list[tuple[int | None, int | None]]) -> int | None:
+    """What may have succeeded while time passes in branches, each given as (standing, at its end).
+
+    Each branch then stands or has ended, and at least one stands; one that can do neither has ended the run by then.
+    """
+    either = [join(stand, end) for stand, end in branches]
+    if any(each is None for each in either) or all(stand is None for stand, _ in branches):
+        return None
+    found = 0
+    standers = sum(stand is not None for stand, _ in branches)
+    for (stand, end), each in zip(branches, either, strict=True):
+        alone = standers == 1 and stand is not None
+        found |= (stand if alone else each) or 0
+    return found
+
+
+def copied(found: Summary) -> Summary:
+    """A summary that may be changed; the failures themselves never are."""
+    return Summary(
+        found.out, found.may, found.early, found.stand, list(found.failures), found.ended, found.stopped
+    )
+
+
+def consumed(found: Summary, policy: str) -> tuple[int | None, list[Failure]]:
+    """What may have succeeded at the end of a branch or iteration, and the failures that leave it."""
+    if policy != "continue":
+        return found.out, found.failures
+    ordinary = [each for each in found.failures if not each.escalating]
+    end = join(found.out, union(ordinary)) if ordinary else found.out
+    return end, [each for each in found.failures if each.escalating]
+
+
+def merged(owner: Step | State, how: str, failures: list[Failure], caught: int = 0) -> list[Failure]:
+    """The failures of ``owner`` that come of failures inside it: one for each set of codes."""
+    by_codes: dict[Codes, list[Failure]] = {}
+    for failure in failures:
+        by_codes.setdefault(failure.codes, []).append(failure)
+    return [failure_of(owner, how, codes, caught | union(each), tuple(each)) for codes, each in by_codes.items()]
+
+
+def _split(failures: list[Failure], handler: Handler) -> tuple[list[Failure], list[Failure]]:
+    """The failures that a handler can take, and those that can pass it."""
+    codes = handler_codes(handler)
+    taken = [failure for failure in failures if failure.codes.taken_by(codes)]
+    passed: list[Failure] = []
+    for failure in failures:
+        rest = failure.codes.without(codes)
+        if rest is not None:
+            passed.append(failure.with_codes(rest))
+    return taken, passed
+
+
+def _others(sets: list[int]) -> list[int]:
+    """For each position the union of all the other sets."""
+    result = [0] * len(sets)
+    running = 0
+    for position, each in enumerate(sets):
+        result[position] = running
+        running |= each
+    running = 0
+    for position in range(len(sets) - 1, -1, -1):
+        result[position] |= running
+        running |= sets[position]
+    return result

@@ -1,0 +1,101 @@
+"""Where the passes put what they find, before it becomes findings of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from analyzer.findings import Applicability
+from analyzer.syntax.nodes import Node
+
+Span: TypeAlias = tuple[int, int]
+
+
+class Place(NamedTuple):
+    """A span of code point offsets; ``path`` is another file's absolute path, or "" for the file at hand."""
+
+    start: int
+    end: int
+    path: str = ""
+
+
+class EditDraft(NamedTuple):
+    """Replace ``start`` to ``end`` of the file at hand by ``text``."""
+
+    start: int
+    end: int
+    text: str
+
+
+class FixDraft(NamedTuple):
+    """A repair of the file at hand."""
+
+    title: str
+    applicability: Applicability
+    edits: tuple[EditDraft, ...]
+
+
+class Problem:
+    """One finding in the making: offsets instead of lines, drafts instead of fixes."""
+
+    __slots__ = ("end", "fixes", "message", "origin", "related", "rule", "start", "tags")
+
+    def __init__(
+        self,
+        rule: str,
+        start: int,
+        end: int,
+        message: str,
+        related: tuple[tuple[Place, str], ...] = (),
+        fixes: tuple[FixDraft, ...] = (),
+        tags: tuple[str, ...] = (),
+        origin: Node | None = None,
+    ) -> None:
+        self.rule = rule
+        self.start = start
+        self.end = end
+        self.message = message
+        self.related = related
+        self.fixes = fixes
+        self.tags = tags
+        self.origin = origin
+
+
+class Problems:
+    """Collects problems of one file; the same rule at the same place is kept once, inside alias uses too."""
+
+    __slots__ = ("_seen", "items")
+
+    def __init__(self) -> None:
+        self.items: list[Problem] = []
+        self._seen: set[tuple[str, int, int, str]] = set()
+
+    def report(
+        self,
+        rule: str,
+        where: Node | Span,
+        message: str,
+        *,
+        related: Sequence[tuple[Node | Place, str]] = (),
+        fixes: Sequence[FixDraft] = (),
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        """Add one problem. Inside an alias use it relates to the anchored text and offers no fix there."""
+        if isinstance(where, Node):
+            start, end, origin = where.start, where.end, where.origin
+        else:
+            (start, end), origin = where, None
+        key = (rule, start, end, message)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        places = tuple((as_place(place), text) for place, text in related)
+        if origin is not None:
+            places = (*places, (Place(origin.start, origin.end), "the anchored text that is used here"))
+            fixes = ()
+        self.items.append(Problem(rule, start, end, message, places, tuple(fixes), tags, origin))
+
+
+def as_place(where: Node | Place) -> Place:
+    """A node's span in the file at hand."""
+    return where if isinstance(where, Place) else Place(where.start, where.end)

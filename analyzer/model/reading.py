@@ -1,0 +1,332 @@
+"""Reading maps and literals by the vocabulary tables: kinds, domains, unknown and missing keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping as AbstractMapping
+from typing import Any, Final
+
+from analyzer.expressions.times import parse_timestamp
+from analyzer.language.durations import explain_duration_error, parse_duration
+from analyzer.language.suggest import hint, nearest
+from analyzer.language.vocabulary import IDENTIFIER, NAME, REFERENCE, STANDARD_VERSION, VALUE_KINDS, KeySpec
+from analyzer.model.problems import EditDraft, FixDraft, Problems
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+
+_SCALAR_WORDS: Final = {str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "nothing"}
+
+
+def is_template(node: Node) -> bool:
+    """A string with an interpolation in it."""
+    return isinstance(node, Scalar) and type(node.value) is str and "{{" in node.value
+
+
+def is_absent(node: Node) -> bool:
+    """No text at all stands there (``key:``)."""
+    return isinstance(node, Scalar) and node.value is None and node.text == "" and not node.broken
+
+
+def is_null(node: Node) -> bool:
+    """Null, written or by absence."""
+    return isinstance(node, Scalar) and node.value is None and not node.broken
+
+
+def is_broken(node: Node) -> bool:
+    """A stand-in for unreadable text, about which everything has been said."""
+    return isinstance(node, Scalar) and node.broken
+
+
+def is_merge(key: Node) -> bool:
+    """A merge key, which the parser refused; what it would have brought is not known."""
+    return isinstance(key, Scalar) and key.value == "<<" and key.style == "plain"
+
+
+def is_partial(mapping: Mapping) -> bool:
+    """Some entry of the map could not be read, so nothing can be said of what is missing."""
+    return any(is_broken(entry.key) or is_merge(entry.key) for entry in mapping.entries)
+
+
+def kind_word(node: Node) -> str:
+    """What stands there, in words."""
+    if isinstance(node, Mapping):
+        return "a map"
+    if isinstance(node, Sequence):
+        return "a list"
+    assert isinstance(node, Scalar)
+    return _SCALAR_WORDS[type(node.value)]
+
+
+class Reader:
+    """Reads parts of one file and reports structure problems; holds nothing but the problems."""
+
+    __slots__ = ("problems",)
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+
+    def wrong_kind(self, entry: Entry, wanted: str) -> None:
+        """Report that the entry's value is of the wrong kind: on the value, or on the key when nothing stands there."""
+        if is_broken(entry.value):
+            return
+        where = entry.key if is_absent(entry.value) else entry.value
+        name = entry.key.text if isinstance(entry.key, Scalar) else "this key"
+        self.problems.report("wrong-kind", where, f"`{name}` must be {wanted}, but is {kind_word(entry.value)}.")
+
+    def mapping(self, entry: Entry, wanted: str = "a map") -> Mapping | None:
+        """The entry's value when it is a map."""
+        if isinstance(entry.value, Mapping):
+            return entry.value
+        self.wrong_kind(entry, wanted)
+        return None
+
+    def sequence(self, entry: Entry, wanted: str = "a list") -> Sequence | None:
+        """The entry's value when it is a list."""
+        if isinstance(entry.value, Sequence):
+            return entry.value
+        self.wrong_kind(entry, wanted)
+        return None
+
+    def string_entries(self, mapping: Mapping) -> dict[str, Entry]:
+        """Entries by string key, the first of duplicates; other keys are left to ``non-string-key``."""
+        found: dict[str, Entry] = {}
+        for entry in mapping.entries:
+            key = entry.key
+            if isinstance(key, Scalar) and type(key.value) is str and not key.broken and not is_merge(key):
+                found.setdefault(key.value, entry)
+        return found
+
+    def fields(
+        self, mapping: Mapping, table: AbstractMapping[str, KeySpec], owner: Node | tuple[int, int], place: str
+    ) -> dict[str, Entry]:
+        """The entries of a map whose keys ``table`` allows; unknown and missing keys are reported.
+
+        ``owner`` is where a missing key is reported, ``place`` names the map in messages.
+        """
+        entries = self.string_entries(mapping)
+        missing = [spec.name for spec in table.values() if spec.required and spec.name not in entries]
+        if is_partial(mapping):
+            missing = []
+        excused: set[str] = set()
+        for name, entry in entries.items():
+            if name not in table:
+                excused.update(self.unknown_key(entry, name, table, place, entries))
+        for name in missing:
+            if name not in excused:
+                self.missing_key(owner, name, table[name], place)
+        return {name: entry for name, entry in entries.items() if name in table}
+
+    def unknown_key(
+        self,
+        entry: Entry,
+        name: str,
+        table: AbstractMapping[str, KeySpec],
+        place: str,
+        present: Iterable[str],
+    ) -> list[str]:
+        """Report a key that the place does not allow; gives the required key that it stands in for, if any."""
+        taken = set(present)
+        free = [known for known in table if known not in taken]
+        near = nearest(name, free)
+        suffix = f" Did you mean `{near}`?" if near else f" Allowed here: {listed(free or table)}."
+        fixes = [] if near is None else [rename_fix(entry.key, near)]
+        self.problems.report("unknown-key", entry.key, f"`{name}` is not a key of {place}.{suffix}", fixes=fixes)
+        return [near] if near is not None and table[near].required else []
+
+    def missing_key(self, owner: Node | tuple[int, int], name: str, spec: KeySpec, place: str) -> None:
+        """Report a required key that is not there."""
+        message = f"{place} lacks `{name}`: add it. {spec.doc}"
+        self.problems.report("missing-key", owner, message[0].upper() + message[1:])
+
+    def literal(self, entry: Entry, spec: KeySpec) -> Any:
+        """The literal of an entry by the spec's kind, or None when it is not one (reported, unless broken)."""
+        node = entry.value
+        if is_broken(node):
+            return None
+        reader = _LITERALS.get(spec.kind)
+        if reader is None:
+            return None
+        if not isinstance(node, Scalar):
+            self.wrong_kind(entry, VALUE_KINDS[spec.kind])
+            return None
+        if is_template(node) and spec.kind not in ("text", "version", "timeout", "wait-timeout"):
+            self.problems.report(
+                "literal-required",
+                node,
+                f"`{spec.name}` is fixed before a run starts: write {VALUE_KINDS[spec.kind]} instead of an interpolation.",
+            )
+            return None
+        return reader(self, entry, node, spec)
+
+    def _string(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
+        if type(node.value) is not str:
+            message = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_word(node)}."
+            fixes: list[FixDraft] = []
+            if node.value is not None:
+                message += f" Quote it: `\"{node.text}\"`."
+                quoted = EditDraft(node.start, node.end, f'"{node.text}"')
+                fixes = [FixDraft("Quote the value", "safe", (quoted,))]
+            if spec.kind not in ("text", "version", "standard-version", "connection", "name"):
+                message, fixes = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_word(node)}.", []
+            self.problems.report("wrong-kind", entry.key if is_absent(node) else node, message, fixes=fixes)
+            return None
+        return node.value
+
+    def _text(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
+        return self._string(entry, node, spec)
+
+    def _standard_version(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
+        text = self._string(entry, node, spec)
+        if text is not None and text != STANDARD_VERSION:
+            self.problems.report(
+                "unsupported-version",
+                node,
+                f"Standard version `{text}` is not supported; this tool reads version \"{STANDARD_VERSION}\".",
+            )
+        return text
+
+    def _pattern(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
+        text = self._string(entry, node, spec)
+        if text is None:
+            return None
+        pattern = IDENTIFIER if spec.kind == "identifier" else NAME
+        if pattern.match(text):
+            return text
+        self.problems.report("invalid-value", node, f"`{shown(text)}` is not {VALUE_KINDS[spec.kind]}.")
+        return None
+
+    def _state(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
+        return self._string(entry, node, spec)
+
+    def _connection(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
+        text = self._string(entry, node, spec)
+        if text == "":
+            self.problems.report("invalid-value", node, "`connection` must not be empty: name one of the deployment.")
+            return None
+        return text
+
+    def _enum(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
+        if type(node.value) is not str:
+            self.wrong_kind(entry, f"one of {listed(spec.values)}")
+            return None
+        if node.value in spec.values:
+            return node.value
+        near = nearest(node.value, spec.values)
+        fixes = [] if near is None else [FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(node.start, node.end, near),))]
+        self.problems.report(
+            "invalid-value",
+            node,
+            f"`{shown(node.value)}` is not a value of `{spec.name}`; use one of {listed(spec.values)}."
+            + hint(node.value, spec.values),
+            fixes=fixes,
+        )
+        return None
+
+    def _boolean(self, entry: Entry, node: Scalar, spec: KeySpec) -> bool | None:
+        if isinstance(node.value, bool):
+            return node.value
+        self.wrong_kind(entry, "true or false")
+        return None
+
+    def _number(self, entry: Entry, node: Scalar, spec: KeySpec) -> int | float | None:
+        value = node.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.wrong_kind(entry, VALUE_KINDS[spec.kind])
+            return None
+        if spec.kind == "positive-integer":
+            fits = value >= 1 and float(value).is_integer() if isinstance(value, float) else value >= 1
+        elif spec.kind == "factor":
+            fits = 1 <= value < float("inf")
+        else:
+            fits = 0 <= value <= 1
+        if not fits:
+            self.problems.report("invalid-value", node, f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}.")
+            return None
+        return int(value) if spec.kind == "positive-integer" else value
+
+    def _duration(self, entry: Entry, node: Scalar, spec: KeySpec) -> int | None:
+        if type(node.value) is not str:
+            self.wrong_kind(entry, VALUE_KINDS[spec.kind])
+            return None
+        if is_template(node):
+            return None
+        microseconds = parse_duration(node.value)
+        if microseconds is None:
+            if spec.kind == "wait-timeout" and parse_timestamp(node.value) is not None:
+                return None
+            message = explain_duration_error(node.value)
+            if spec.kind == "wait-timeout":
+                message += " A timestamp needs a date, a time and an offset: `2026-01-31T12:00:00Z`."
+            self.problems.report("invalid-value", node, f"`{spec.name}`: {message}")
+            return None
+        if microseconds == 0 and spec.kind in ("positive-duration", "timeout"):
+            self.problems.report("invalid-value", node, f"`{spec.name}` must be longer than nothing, such as `30s`.")
+            return None
+        return microseconds
+
+    def _reference(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
+        text = self._string(entry, node, spec)
+        if text is None:
+            return None
+        if REFERENCE.match(text):
+            return text
+        self.problems.report(
+            "invalid-value", node, f"`{shown(text)}` is not a trigger reference; write `connector.trigger`."
+        )
+        return None
+
+    def codes(self, entry: Entry) -> list[Scalar] | None:
+        """A list of literal codes; faulty items are reported and left out."""
+        items = self.sequence(entry, VALUE_KINDS["codes"])
+        if items is None:
+            return None
+        codes: list[Scalar] = []
+        for item in items.items:
+            if is_broken(item):
+                continue
+            if not isinstance(item, Scalar) or type(item.value) is not str:
+                self.problems.report("wrong-kind", item, f"A code is a string, but this is {kind_word(item)}.")
+            elif is_template(item):
+                self.problems.report("literal-required", item, "A code is a literal string, not an interpolation.")
+            elif item.value == "":
+                self.problems.report("invalid-value", item, "A code must not be empty.")
+            else:
+                codes.append(item)
+        return codes
+
+
+_LITERALS: Final = {
+    "text": Reader._text,
+    "version": Reader._text,
+    "standard-version": Reader._standard_version,
+    "identifier": Reader._pattern,
+    "name": Reader._pattern,
+    "state": Reader._state,
+    "connection": Reader._connection,
+    "enum": Reader._enum,
+    "boolean": Reader._boolean,
+    "positive-integer": Reader._number,
+    "factor": Reader._number,
+    "fraction": Reader._number,
+    "positive-duration": Reader._duration,
+    "duration": Reader._duration,
+    "timeout": Reader._duration,
+    "wait-timeout": Reader._duration,
+    "reference": Reader._reference,
+}
+
+
+def rename_fix(node: Node, name: str) -> FixDraft:
+    """Replace a key or word by the near one; a guess, so unsafe."""
+    return FixDraft(f"Change to `{name}`", "unsafe", (EditDraft(node.start, node.end, name),))
+
+
+def listed(words: Iterable[str], most: int = 12) -> str:
+    """Words in backticks, joined for a sentence."""
+    names = [f"`{word}`" for word in words]
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def shown(text: str) -> str:
+    """Text of the file as it may stand in a message: one line, not too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:59] + "…"
+

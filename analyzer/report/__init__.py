@@ -1,0 +1,1 @@
+"""Reports: pure functions from a ``Report`` to text, one file a format."""

@@ -1,0 +1,604 @@
+"""The tolerant parser's half for block structure: indentation, maps, lists, block scalars.
+
+It goes from line to line: ``at`` is where the next line's text starts and ``indent`` is its column, -1 at the end of the
+document. Every method that reads a node leaves these at the first line after it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from analyzer.syntax.flow import FlowReader
+from analyzer.syntax.keys import finish_mapping
+from analyzer.syntax.limits import KEY_LENGTH, NESTING
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.properties import Properties, scan_properties
+from analyzer.syntax.reading import (
+    ALIAS,
+    CANNOT_START,
+    CLOSES_NOTHING,
+    COLON,
+    DOUBLE,
+    ENTRY_LIKE,
+    INTERPOLATION,
+    MARKER,
+    MORE_BLOCK,
+    PLAIN_BLOCK,
+    SINGLE,
+    TO_LINE_END,
+    Broken,
+    Reading,
+)
+from analyzer.syntax.scalar_text import block_header, block_indent, block_lines, block_pieces, joined
+
+_BLANK_LINES = re.compile(r"(?:[ \t\r]*+(?:#[^\n]*+)?\n)*+( *+)")
+_INDENT = re.compile(r"[ \t]*")
+_TAB: Final = 2
+_REST = re.compile(r"[ \t\r]*(?:#[^\n]*)?\n")
+_BLANKS = re.compile(r"[ \t]*")
+_SIMPLE_KEY = re.compile(r"([A-Za-z_][0-9A-Za-z_.-]*+):(?=[ \t\r\n])")
+_FLOW_AS_KEY = re.compile(r"[^\n]*[\]}][ \t]*:[ \t\r\n]")
+_NO_SPACE = re.compile(r"""([A-Za-z_][\w.?-]*|"[^"\n]*"|'[^'\n]*'):(?=[^ \t\r\n/])""")
+_NEXT_LINE = re.compile(r"[ \t\r]*\n(?:[ \t]*\r?\n)*( *)([ \t]*)")
+_DASHES = re.compile(r"-+[ \t]*")
+_AFTER_QUOTE = re.compile(r"[ \t\r]*(?:[#\n]|:[ \t\r\n])")
+_SHOWN: Final = 40
+
+
+class BlockReader:
+    """Reads one document of a text."""
+
+    __slots__ = ("_lists", "_shift", "_tabbed", "at", "flow", "indent", "line", "reading", "text")
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.text = reading.text
+        self.flow = FlowReader(reading)
+        self.line = 0
+        self.at = 0
+        self.indent = -1
+        self._shift = 0
+        self._tabbed = False
+        self._lists = 0
+
+    # --- lines ---------------------------------------------------------------------------------------------------
+
+    def advance(self, position: int) -> None:
+        """Go to the next line with text; ``position`` is the start of a line."""
+        text = self.text
+        found = _BLANK_LINES.match(text, position)
+        assert found is not None
+        at = found.end()
+        self.line = at - len(found[1])
+        self.at = at
+        self.indent = at - self.line
+        self._shift = 0
+        if at >= self.reading.size:
+            self.at = self.reading.size
+            self.indent = -1
+        elif text[at] == "\t":
+            self._tabs()
+        elif self.indent == 0 and text[at] in "-." and MARKER.match(text, at):
+            self.indent = -1
+        else:
+            self._tabbed = False
+
+    def _tabs(self) -> None:
+        found = _INDENT.match(self.text, self.line)
+        assert found is not None
+        if not self._tabbed:
+            self.reading.problem(self.at, found.end(), "A tab cannot be used to indent; use spaces.")
+        self._tabbed = True
+        self.at = found.end()
+        self.indent = found[0].count(" ") + _TAB * found[0].count("\t")
+        self._shift = self.indent - (self.at - self.line)
+
+    def _column(self, position: int) -> int:
+        return position - self.line + self._shift
+
+    def _line_end(self, position: int) -> int:
+        return self.text.find("\n", position)
+
+    def _skip_line(self, position: int) -> None:
+        self.advance(self._line_end(position) + 1)
+
+    def _dash(self) -> bool:
+        return self.text[self.at] == "-" and self.text[self.at + 1] in " \t\r\n"
+
+    def _entry_like(self) -> bool:
+        return ENTRY_LIKE.match(self.text, self.at) is not None or self._key_colon(self.at) >= 0
+
+    def _words(self) -> tuple[int, int]:
+        """The span that a problem with the whole current line is shown on: its key, or its text."""
+        found = _SIMPLE_KEY.match(self.text, self.at)
+        if found:
+            return self.at, found.end(1)
+        line = TO_LINE_END.match(self.text, self.at)
+        end = line.end() if line else self.at
+        while end > self.at + 1 and self.text[end - 1] in " \t\r":
+            end -= 1
+        return self.at, end
+
+    def _swallow(self, column: int) -> int:
+        """Skip deeper lines that begin no entry; answers the end of the last one, or -1."""
+        end = -1
+        while self.indent > column and not self._entry_like():
+            end = self._line_end(self.at)
+            self._skip_line(self.at)
+        return end
+
+    # --- nodes ---------------------------------------------------------------------------------------------------
+
+    def node(self, column: int, parent: int, properties: Properties | None = None) -> Node:
+        """The node whose text starts at ``at`` in ``column``; its lines are indented by more than ``parent``."""
+        text = self.text
+        at = self.at
+        if self._dash():
+            return self._sequence(column, parent, properties, False)
+        if self._key_colon(at) >= 0 or (text[at] == "?" and text[at + 1] in " \t\r\n"):
+            return self._mapping(column, parent, properties)
+        if text[at] in "&!":
+            return self._with_properties(parent, True, properties)
+        if properties is None and self._lost_colon(at, column):
+            return self._mapping(column, parent, None)
+        return self._inline(at, parent, properties)
+
+    def after_document_marker(self) -> Node:
+        """The root value on the line of its ``---``, where no block collection may begin."""
+        at = self.at
+        if self._dash() or self._key_colon(at) >= 0:
+            self.reading.problem(at - 1, at, "The content begins on the line below `---`; break the line here.")
+            return self.node(self._column(at), -1)
+        return self._inline(at, -1, None)
+
+    def _lost_colon(self, at: int, column: int) -> bool:
+        """Whether a line without a colon is a key that lost it: the next line begins an entry at or right of it."""
+        found = PLAIN_BLOCK.match(self.text, at)
+        rest = _REST.match(self.text, found.end()) if found else None
+        if rest is None:
+            return False
+        following = _BLANK_LINES.match(self.text, rest.end())
+        assert following is not None
+        place = following.end()
+        begins = place - following.start(1) >= column and ENTRY_LIKE.match(self.text, place) is not None
+        # A dash that goes on with the line's plain text is text; only one with a key after it cannot be.
+        return begins and (self.text[place] != "-" or self._key_after_dash(place))
+
+    def _key_after_dash(self, place: int) -> bool:
+        found = _DASHES.match(self.text, place)
+        return found is not None and self._key_colon(found.end()) >= 0
+
+    def _value(self, position: int, column: int, compact: bool, indentless: bool) -> Node:
+        """What follows a colon or dash at ``position``: on its line, or below it.
+
+        ``compact`` allows a block collection on the line itself, ``indentless`` a list at ``column`` below it.
+        """
+        text = self.text
+        rest = _REST.match(text, position)
+        if rest:
+            self.advance(rest.end())
+            return self._below(position, column, indentless, None)
+        blanks = _BLANKS.match(text, position)
+        assert blanks is not None
+        self.at = blanks.end()
+        if compact:
+            if "\t" in blanks[0] and (self._dash() or self._key_colon(self.at) >= 0):
+                self.reading.problem(blanks.start(), blanks.end(), "A tab cannot be used to indent; use spaces.")
+            return self.node(self._column(self.at), column)
+        return self._inline(self.at, column, None)
+
+    def _below(self, place: int, column: int, indentless: bool, properties: Properties | None) -> Node:
+        if self.indent > column:
+            return self.node(self.indent, column, properties)
+        if indentless and self.indent == column and self._dash():
+            return self._sequence(column, column - 1, properties, True)
+        if self.indent == column >= 0 and self.text[self.at] in "|>":
+            # The event parsers let a block scalar's header stand where its key does.
+            return self._inline(self.at, column, properties)
+        return self.reading.absent(place, properties)
+
+    def _with_properties(self, parent: int, compact: bool, above: Properties | None = None) -> Node:
+        """A node that begins with properties; ``above`` are those on the lines before."""
+        start = self.at
+        found = scan_properties(self.text, start, False)
+        if above is not None:
+            found = above.joined(found)
+        self.reading.check_properties(found, start)
+        rest = _REST.match(self.text, found.end)
+        if rest:
+            self.advance(rest.end())
+            return self._below(found.end, parent, not compact, found)
+        self.at = found.content
+        if ALIAS.match(self.text, self.at):
+            self.reading.problem(start, found.end, "An alias has no anchor or tag of its own; remove this.")
+        if compact and self._dash():
+            self.reading.problem(self.at, self.at + 1, "A list begins on its own line; put this `-` below.")
+            return self.node(self._column(self.at), parent, found)
+        return self._inline(self.at, parent, found)
+
+    def _too_deep(self, parent: int) -> Node:
+        start = self.at
+        self.reading.problems.limit(NESTING, start, start + 1)
+        end = self._line_end(start)
+        self._skip_line(start)
+        while self.indent > parent:
+            end = self._line_end(self.at)
+            self._skip_line(self.at)
+        return self.reading.broken(start, end)
+
+    # --- lists ---------------------------------------------------------------------------------------------------
+
+    def _sequence(self, column: int, parent: int, properties: Properties | None, indentless: bool) -> Node:
+        factory = self.reading.factory
+        if len(factory.open) >= NESTING.value:
+            return self._too_deep(parent)
+        node = Sequence(self.at, self.at, [])
+        factory.collection(node, properties)
+        self._lists += 1
+        accepted = {column}
+        first = True
+        while first or self.indent > parent:
+            first = False
+            if self._dash():
+                if self.indent not in accepted and node.items:
+                    accepted.add(self.indent)
+                    self._misplaced(column)
+                node.end = self.at + 1
+                node.items.append(self._value(self.at + 1, self._own(column), True, False))
+            elif self.indent < column or (indentless and self.indent == column):
+                break
+            else:
+                self._no_dash(node, column)
+            node.end = max(node.end, node.items[-1].end)
+        self._lists -= 1
+        factory.open.pop()
+        return node
+
+    def _own(self, column: int) -> int:
+        """The column of the current entry: its line's own when that is misplaced, else the collection's."""
+        return self.indent if self.at == self._first_text() else column
+
+    def _first_text(self) -> int:
+        return self.line + self.indent - self._shift
+
+    def _misplaced(self, column: int) -> None:
+        which = "more" if self.indent > column else "less"
+        start, end = self._words()
+        self.reading.problem(
+            start, end, f"This line is indented {which} than the entries around it; indent it by {column} spaces."
+        )
+
+    def _no_dash(self, node: Sequence, column: int) -> None:
+        """A line among list items that does not begin with a dash and a blank."""
+        start, end = self._words()
+        dashes = _DASHES.match(self.text, self.at)
+        if dashes:
+            message = "A list item begins with one `-` and a space; write `- ` here."
+            self.reading.problem(start, dashes.end(), message)
+            self.at = dashes.end()
+            node.items.append(self._value(self.at, column, True, False))
+        elif self._entry_like():
+            self.reading.problem(start, end, "This entry of the list has no `-`; write `- ` before it.")
+            node.items.append(self.node(self.indent, column - 1 if self.indent == column else column))
+        else:
+            self.reading.problem(start, end, "This line belongs to no entry; remove it, or write `- ` before it.")
+            self._skip_line(self.at)
+            self._swallow(column)
+            node.items.append(self.reading.broken(start, end))
+
+    # --- maps ----------------------------------------------------------------------------------------------------
+
+    def _mapping(self, column: int, parent: int, properties: Properties | None) -> Node:
+        factory = self.reading.factory
+        if len(factory.open) >= NESTING.value:
+            return self._too_deep(parent)
+        node = Mapping(self.at, self.at, [])
+        factory.collection(node, properties)
+        accepted = {column}
+        first = True
+        while first or self.indent > parent:
+            if not first and self._dash():
+                if self._lists:
+                    break
+                self._list_in_map(column)
+                continue
+            if not first and self.indent not in accepted:
+                if not self._entry_like():
+                    self._stray_line(column)
+                    continue
+                accepted.add(self.indent)
+                self._misplaced(column)
+            entry = self._entry(column if first else self._own(column))
+            if entry is not None:
+                node.entries.append(entry)
+                node.end = max(entry.value.end, entry.key.end)
+            first = False
+        factory.open.pop()
+        return finish_mapping(node, self.text, self.reading.problems)
+
+    def _list_in_map(self, column: int) -> None:
+        start, end = self._words()
+        self.reading.problem(
+            start, end, "A list item cannot stand among the keys of a map; indent it below its key, or remove the `-`."
+        )
+        self._sequence(self.indent, max(self.indent - 1, column - 1), None, True)
+
+    def _stray_line(self, column: int) -> None:
+        start, end = self._words()
+        if self.text[start] in "]}":
+            end = start + 1
+            message = CLOSES_NOTHING.format(self.text[start])
+        else:
+            message = "This line belongs to no entry; remove it, or write it as `name: value`."
+        self.reading.problem(start, end, message)
+        self._skip_line(self.at)
+        self._swallow(column)
+
+    def _entry(self, column: int) -> Entry | None:
+        text = self.text
+        at = self.at
+        simple = _SIMPLE_KEY.match(text, at)
+        if simple:
+            key: Node = self.reading.scalar(at, simple.end(1), simple[1], "plain", None)
+            return Entry(key, self._value(simple.end(), column, False, True))
+        if text[at] == "?" and text[at + 1] in " \t\r\n":
+            return self._explicit(column)
+        colon = self._key_colon(at)
+        if colon < 0:
+            return self._without_colon(column)
+        key = self._key(at, colon)
+        if colon - at > KEY_LENGTH.value:
+            self.reading.problems.limit(KEY_LENGTH, at, colon)
+            key = self.reading.broken(at, colon)
+        return Entry(key, self._value(colon + 1, column, False, True))
+
+    def _explicit(self, column: int) -> Entry:
+        key = self._value(self.at + 1, column, True, True)
+        text = self.text
+        if self.indent == column and text[self.at] == ":" and text[self.at + 1] in " \t\r\n":
+            return Entry(key, self._value(self.at + 1, column, True, True))
+        return Entry(key, self.reading.absent(key.end, None))
+
+    def _key_colon(self, at: int) -> int:
+        """The offset of the colon of the key that starts at ``at``, -1 when the line has none."""
+        text = self.text
+        character = text[at]
+        if character in "&!":
+            found = scan_properties(text, at, False)
+            if text[found.content] in "&!":
+                return -1
+            return self._key_colon(found.content)
+        if character in "\"'":
+            quoted = (DOUBLE if character == '"' else SINGLE).match(text, at)
+            if quoted is None or "\n" in quoted[0]:
+                return -1
+            end = quoted.end()
+        elif character in "[{":
+            end = self._flow_key_end(at)
+        elif character == "*":
+            alias = ALIAS.match(text, at)
+            end = alias.end() if alias else at
+        else:
+            plain = PLAIN_BLOCK.match(text, at)
+            end = plain.end() if plain else at
+            if plain is None and character != ":":
+                return -1
+        colon = COLON.match(text, end) if end >= 0 else None
+        return colon.start(1) if colon else -1
+
+    def _flow_key_end(self, at: int) -> int:
+        """The end of a flow collection that may be a key, -1 when it is none that ends on its line."""
+        if not _FLOW_AS_KEY.match(self.text, at):
+            return -1
+        factory = self.reading.factory.trial()
+        trial = Reading(self.text, factory.problems, factory)
+        trial.strict = True
+        flow = FlowReader(trial)
+        try:
+            flow.read(at, -1, None)
+        except Broken:
+            return -1
+        return -1 if self.text.find("\n", at, flow.position) >= 0 else flow.position
+
+    def _key(self, at: int, colon: int) -> Node:
+        text = self.text
+        properties = None
+        if text[at] in "&!":
+            properties = scan_properties(text, at, False)
+            self.reading.check_properties(properties, at)
+            at = properties.content
+        end = colon
+        while end > at and text[end - 1] in " \t":
+            end -= 1
+        if at >= end:
+            return self.reading.absent(at, properties)
+        if text[at] in "\"'":
+            return self.reading.quoted(at, end, properties)
+        if text[at] in "[{":
+            return self.flow.read(at, -1, properties)
+        if text[at] == "*":
+            return self.reading.factory.alias(self.reading.alias_name(at), at, end)
+        return self.reading.plain(at, end, properties)
+
+    def _without_colon(self, column: int) -> Entry | None:
+        """A line of a map that has no ``: ``: what its author most likely meant."""
+        text = self.text
+        at = self.at
+        glued = _NO_SPACE.match(text, at)
+        if glued:
+            colon = glued.end() - 1
+            name = glued[1].strip("\"'")
+            self.reading.problem(colon, colon + 1, f"A `:` needs a space after it; write `{name[:_SHOWN]}: …`.")
+            return Entry(self._key(at, colon), self._value(colon + 1, column, False, True))
+        start, end = self._words()
+        if text[at] in "\"'" and not (DOUBLE if text[at] == '"' else SINGLE).match(text[start:end]):
+            self.reading.problem(at, at + 1, f"This quote is never closed; write `{text[at]}` where the text ends.")
+            self._skip_line(at)
+            return None
+        if text[at] in "]}":
+            self._stray_line(column)
+            return None
+        if PLAIN_BLOCK.match(text, at) is None and text[at] not in "\"'":
+            self.reading.problem(at, at + 1, f"`{text[at]}` cannot start a key; quote it, or remove this line.")
+            self._skip_line(at)
+            self._swallow(column)
+            return None
+        return self._colonless(column, start, end)
+
+    def _colonless(self, column: int, start: int, end: int) -> Entry:
+        comment = self.text.find(" #", start, end)
+        end = comment if comment > 0 else end
+        key = self.reading.broken(start, end)
+        shown = key.text if len(key.text) <= _SHOWN and " " not in key.text else "name"
+        self.reading.problem(start, key.end, f"This key has no colon; write `{shown}: value`.")
+        self._skip_line(start)
+        if self.indent > column and self._entry_like():
+            key.broken = False
+            return Entry(key, self._below(key.end, column, True, None))
+        self._swallow(column)
+        value = self.reading.broken(key.end, key.end)
+        return Entry(key, value)
+
+    # --- values on a line ----------------------------------------------------------------------------------------
+
+    def _inline(self, at: int, parent: int, properties: Properties | None) -> Node:
+        """A value that starts at ``at`` and is no block collection."""
+        text = self.text
+        character = text[at]
+        if character in "\"'":
+            return self._quoted(at, parent, properties)
+        if character in "[{":
+            return self._flow(at, parent, properties)
+        if character in "|>":
+            return self._block_scalar(at, parent, properties)
+        if character == "*":
+            return self._alias(at)
+        if character in "&!" and properties is None:
+            return self._with_properties(parent, False, None)
+        found = PLAIN_BLOCK.match(text, at)
+        if found is None:
+            return self._cannot_start(at, parent)
+        end = self._more_lines(found.end(), parent)
+        colon = COLON.match(text, end)
+        if colon:
+            return self._second_colon(at, colon.start(1), parent)
+        node = self.reading.plain(at, end, properties)
+        self._finish(end)
+        return node
+
+    def _more_lines(self, end: int, parent: int) -> int:
+        text = self.text
+        while found := _NEXT_LINE.match(text, end):
+            place = found.end()
+            if len(found[1]) <= parent or place >= self.reading.size:
+                break
+            if place == found.start(1) and MARKER.match(text, place):
+                break
+            more = MORE_BLOCK.match(text, place)
+            if more is None or COLON.match(text, more.end()):
+                break
+            end = more.end()
+        return end
+
+    def _second_colon(self, at: int, colon: int, parent: int) -> Node:
+        self.reading.problem(colon, colon + 1, "A `:` inside this text must be quoted; put the text in quotes.")
+        end = self._line_end(at)
+        self._skip_line(at)
+        past = self._swallow(parent)
+        return self.reading.broken(at, max(end, past))
+
+    def _cannot_start(self, at: int, parent: int) -> Node:
+        text = self.text
+        if self._dash():
+            self.reading.problem(at, at + 1, "A list begins on its own line; put this `-` below, or quote the text.")
+            return self.node(self._column(at), parent)
+        message = CLOSES_NOTHING if text[at] in "]}" else CANNOT_START
+        self.reading.problem(at, at + 1, message.format(text[at]))
+        end = self._line_end(at)
+        self._skip_line(at)
+        past = self._swallow(parent)
+        return self.reading.broken(at, max(end, past))
+
+    def _finish(self, end: int) -> None:
+        """The rest of a value's line must be blank or a comment."""
+        rest = _REST.match(self.text, end)
+        if rest:
+            self.advance(rest.end())
+            return
+        blanks = _BLANKS.match(self.text, end)
+        start = blanks.end() if blanks else end
+        stop = self._line_end(start)
+        while stop > start + 1 and self.text[stop - 1] in " \t\r":
+            stop -= 1
+        if self.text[start] in "]}":
+            self.reading.problem(start, start + 1, CLOSES_NOTHING.format(self.text[start]))
+        elif self.text[start] == ":":
+            self.reading.problem(start, start + 1, "A `:` inside this text must be quoted; put the text in quotes.")
+        else:
+            self.reading.problem(start, stop, "Text after the end of this value; remove it.")
+        self._skip_line(start)
+
+    def _alias(self, at: int) -> Node:
+        name = self.reading.alias_name(at)
+        end = at + 1 + len(name)
+        if not name:
+            self.reading.problem(at, end, CANNOT_START.format("*"))
+            self._skip_line(at)
+            return self.reading.broken(at, self._line_end(at))
+        node = self.reading.factory.alias(name, at, end)
+        self._finish(end)
+        return node
+
+    def _flow(self, at: int, parent: int, properties: Properties | None) -> Node:
+        interpolation = INTERPOLATION.match(self.text, at)
+        node = self.flow.read(at, parent, properties)
+        end = self.flow.position
+        if interpolation and not isinstance(node, Scalar) and not _REST.match(self.text, end):
+            end = interpolation.end()
+        self._finish(max(end, at + 1))
+        return node
+
+    def _quoted(self, at: int, parent: int, properties: Properties | None) -> Node:
+        text = self.text
+        reading = self.reading
+        closed = (DOUBLE if text[at] == '"' else SINGLE).match(text, at)
+        end = closed.end() if closed else 0
+        if closed and end <= reading.size and _AFTER_QUOTE.match(text, end):
+            node: Node = reading.quoted(at, end, properties)
+            self._finish(end)
+            return node
+        line_end = self._line_end(at)
+        if closed and end <= line_end and ": " not in closed[0]:
+            node = reading.after_quote(at, end, line_end)
+        else:
+            reading.problem(at, at + 1, f"This quote is never closed; write `{text[at]}` where the text ends.")
+            node = reading.broken(at, line_end)
+        self._skip_line(at)
+        node.end = max(node.end, self._swallow(parent))
+        return node
+
+    def _block_scalar(self, at: int, parent: int, properties: Properties | None) -> Node:
+        text = self.text
+        header = block_header(text, at)
+        if header is None:
+            line_end = self._line_end(at)
+            self.reading.problem(
+                at, at + 1, f"`{text[at]}` begins a text on the lines below it; move this text there, or quote it."
+            )
+            node: Node = self.reading.broken(at, line_end)
+            self._skip_line(at)
+            node.end = max(node.end, self._swallow(parent))
+            return node
+        if text.startswith("#", header.end):
+            self.reading.beyond = True
+        indent = block_indent(text, header, parent)
+        found = block_lines(text, header.body, indent, self.reading.size)
+        end = header.end
+        for _, start, stop in found.lines:
+            if text[start:stop].strip(" \t"):
+                end = stop
+        value = joined(block_pieces(text, header, found))
+        node = self.reading.scalar(at, end, value, "folded" if header.folded else "literal", properties)
+        self.advance(found.end)
+        return node

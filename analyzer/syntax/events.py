@@ -1,0 +1,48 @@
+"""The two event parsers behind one function, and their complaints in people's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ruamel.yaml.error import YAMLError
+
+try:
+    from _ruamel_yaml import CParser
+except ImportError:
+    CParser = None
+
+_GLUED_QUESTION = re.compile(r"[\[{,][ \t\r\n]*\?[^ \t\r\n]")
+_PURE_MISREADS = re.compile(r":[,\[\]{}]|\\u[dD][89a-fA-F]")
+
+HAS_C: bool = CParser is not None
+
+
+def event_reader(text: str, use_c: bool) -> Callable[[], Any]:
+    """A function that answers the next parse event of ``text`` at each call and raises what the parser raises."""
+    if use_c:
+        reader: Callable[[], Any] = CParser(text).get_event
+        return reader
+    # Only needed without the C extension or for text that it refuses, and slow to import.
+    from ruamel.yaml import YAML
+
+    return YAML(typ="safe", pure=True).parse(text).__next__
+
+
+def read_differently(text: str, use_c: bool) -> bool:
+    """Whether a text has what this event parser takes for something else than YAML 1.2 says.
+
+    libyaml takes the ``?`` of ``[?a]`` for a key indicator; ruamel.yaml lets escaped half surrogates pass and makes
+    ``{a:}`` one word.
+    """
+    if use_c:
+        return "?" in text and _GLUED_QUESTION.search(text) is not None
+    return _GLUED_QUESTION.search(text) is not None or _PURE_MISREADS.search(text) is not None
+
+
+def place_of(error: Exception, length: int) -> int:
+    """Where an event parser gave up, as an offset."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    index = getattr(mark, "index", None)
+    return min(index, length) if isinstance(error, YAMLError) and isinstance(index, int) else 0

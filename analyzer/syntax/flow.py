@@ -1,0 +1,402 @@
+"""The tolerant parser's half for flow collections: ``[…]``, ``{…}`` and what stands in them.
+
+A collection is first read strictly, which is all that sound text needs. When that fails it is read again with repairs:
+then a line that looks like the next entry at the enclosing indentation ends it, so that an unclosed bracket or quote
+costs only the lines up to there, and is reported on its opener.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from analyzer.syntax.keys import finish_mapping
+from analyzer.syntax.limits import NESTING
+from analyzer.syntax.nodes import Entry, Mapping, Node, Sequence
+from analyzer.syntax.properties import Properties, scan_properties
+from analyzer.syntax.reading import (
+    ALIAS,
+    CANNOT_START,
+    CLOSES_NOTHING,
+    DOUBLE,
+    ENTRY_LIKE,
+    INTERPOLATION,
+    MARKER,
+    MORE_FLOW,
+    PLAIN_FLOW,
+    SINGLE,
+    Broken,
+    Reading,
+)
+
+_CLOSERS: Final = {"[": "]", "{": "}"}
+_GAP = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
+_LINE_GAP = re.compile(r"[ \t\r]*(?:#[^\n]*)?\n(?:[ \t]*\r?\n)*([ \t]*)")
+_BLANKS = re.compile(r"[ \t]*")
+_AFTER_VALUE = re.compile(r"[ \t\r]*[,\]}#\n:]")
+_CHEAP_END = re.compile(r"(?:\{\{[^\n]*?\}\}|[^,\]}\n])*")
+_NEXT_PAIR = re.compile(
+    r"(?:\{\{[^\n}]*\}\}|(?!\{\{[^\n}]*\}\})[^\n])*?(?=,[ ]*[\w.?-]+:[ ]|[ ]*[\]}]+[ \t\r]*[,#\n]|\n|\Z)"
+)
+_BRACKETS = re.compile(r"[\[\]{}\n]")
+_WORD = re.compile(r"[^ \t\r\n,\[\]{}:]*")
+_FLOW_KEY = re.compile(r"[ \t]*:(?=[ \t\r\n,\[\]{}])")
+_JSON_KEY = re.compile(r"[ \t]*:")
+_LONGEST_CHEAP: Final = 2_000
+
+
+class FlowReader:
+    """Reads flow collections of one text; ``position`` is past what was read last."""
+
+    __slots__ = ("_ended", "_floor", "position", "reading", "text")
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.text = reading.text
+        self.position = 0
+        self._floor = -1
+        self._ended = False
+
+    def read(self, start: int, parent: int, properties: Properties | None) -> Node:
+        """The collection whose opening bracket is at ``start``, in a block of column ``parent``. Never raises."""
+        reading = self.reading
+        self._floor = parent
+        self._ended = False
+        if reading.strict:
+            return self._collection(start, properties)
+        factory = reading.factory
+        before = len(reading.problems.found), len(reading.hashes), len(factory.open), factory.room, factory.exhausted
+        anchors, beyond = factory.anchors.copy(), reading.beyond
+        reading.strict = True
+        try:
+            node = self._collection(start, properties)
+            reading.strict = False
+            return node
+        except Broken:
+            reading.strict = False
+            del reading.problems.found[before[0] :], reading.hashes[before[1] :], factory.open[before[2] :]
+            factory.room, factory.exhausted = before[3:]
+            factory.anchors, reading.beyond = anchors, beyond
+        return self._collection(start, properties)
+
+    def _collection(self, start: int, properties: Properties | None) -> Node:
+        reading = self.reading
+        if len(reading.factory.open) >= NESTING.value:
+            return self._too_deep(start)
+        mapping = self.text[start] == "{"
+        node: Mapping | Sequence = Mapping(start, start, [], True) if mapping else Sequence(start, start, [], True)
+        reading.factory.collection(node, properties)
+        children: list[Node] = []
+        entries: list[Entry] = []
+        self.position = start + 1
+        self._contents(start, entries, children)
+        node.end = min(self.position, reading.size)
+        reading.factory.open.pop()
+        if isinstance(node, Mapping):
+            node.entries = entries
+            return finish_mapping(node, self.text, reading.problems)
+        node.items = children
+        return node
+
+    def _contents(self, opener: int, entries: list[Entry], items: list[Node]) -> None:
+        text = self.text
+        mapping = text[opener] == "{"
+        closer = _CLOSERS[text[opener]]
+        while True:
+            if self._gap():
+                return self._unclosed(opener)
+            character = text[self.position]
+            if character == closer:
+                self.position += 1
+                return None
+            if character == ",":
+                self.reading.problem(
+                    self.position, self.position + 1, "Nothing stands before this `,`; remove it or write a value."
+                )
+                self.position += 1
+                continue
+            if character in "]}":
+                if self._mismatch(opener):
+                    return None
+                continue
+            if mapping:
+                entries.append(self._pair(None))
+            else:
+                items.append(self._item())
+            if self._gap():
+                return self._unclosed(opener)
+            self._separator(closer)
+
+    def _separator(self, closer: str) -> None:
+        character = self.text[self.position]
+        if character == ",":
+            self.position += 1
+        elif character != closer and character not in "]}":
+            word = _WORD.match(self.text, self.position)
+            end = max(word.end() if word else 0, self.position + 1)
+            self.reading.problem(self.position, end, "A `,` is missing before this.")
+
+    def _gap(self) -> bool:
+        """Go to the next character of the collection; True when there is none that can belong to it."""
+        text = self.text
+        start = self.position
+        gap = _GAP.match(text, start)
+        assert gap is not None
+        end = gap.end()
+        if end >= self.reading.size:
+            return self._stop(start)
+        self.position = end
+        if text.find("\n", start, end) < 0:
+            return False
+        line = text.rfind("\n", start, end) + 1
+        if line == end and MARKER.match(text, end):
+            return self._stop(start)
+        if not self.reading.strict and end - line <= self._floor and ENTRY_LIKE.match(text, end):
+            return self._stop(start)
+        return False
+
+    def _stop(self, place: int) -> bool:
+        self.position = min(place, self.reading.size)
+        if self.reading.strict:
+            raise Broken
+        return True
+
+    def _unclosed(self, opener: int) -> None:
+        # One region, one problem: of several open brackets the innermost is told, the others end with it.
+        if not self._ended:
+            bracket = self.text[opener]
+            closer = _CLOSERS[bracket]
+            message = f"This `{bracket}` is never closed; write `{closer}` where it ends."
+            if self.text.startswith("{{", opener):
+                message = 'This interpolation is not closed and not quoted; write `"{{ … }}"`.'
+            elif opener and self.text.startswith("{{", opener - 1):
+                message = 'This interpolation is not closed and not quoted; write `"{{ … }}"`.'
+                opener -= 1
+            self.reading.problem(opener, opener + 1, message)
+        self._ended = True
+
+    def _mismatch(self, opener: int) -> bool:
+        """A closing bracket of the other kind: it closes an outer collection (True) or nothing."""
+        closing = self.text[self.position]
+        opening = "[" if closing == "]" else "{"
+        outer = any(
+            isinstance(node, Mapping if opening == "{" else Sequence) and node.flow
+            for node in self.reading.factory.open[:-1]
+        )
+        if outer:
+            bracket = self.text[opener]
+            message = f"This `{bracket}` is never closed; write `{_CLOSERS[bracket]}` before the `{closing}`."
+            self.reading.problem(opener, opener + 1, message)
+            return True
+        self.reading.problem(self.position, self.position + 1, CLOSES_NOTHING.format(closing))
+        self.position += 1
+        return False
+
+    def _item(self) -> Node:
+        """One element of a list: a value, or a lone pair."""
+        text = self.text
+        start = self.position
+        if text[start] == "?" and text[start + 1] in " \t\r\n":
+            return self._lone_pair(None, start)
+        if text[start] == ":" and text[start + 1] in " \t\r\n,[]{}":
+            return self._lone_pair(self.reading.absent(start, None), start)
+        node = self._value(start)
+        end = self.position
+        json = text[end - 1] in "\"'}]"
+        colon = (_JSON_KEY if json else _FLOW_KEY).match(text, end)
+        if colon is None or self._ended:
+            return node
+        if text.find("\n", start, end) >= 0:
+            return self._split(node, colon.end() - 1)
+        return self._lone_pair(node, start)
+
+    def _lone_pair(self, key: Node | None, start: int) -> Node:
+        # The pair is a level of its own although it has no brackets.
+        node = Mapping(start, start, [], True)
+        self.reading.factory.collection(node, None)
+        node.entries = [self._pair(key)]
+        node.end = node.entries[0].value.end
+        self.reading.factory.open.pop()
+        return finish_mapping(node, self.text, self.reading.problems)
+
+    def _pair(self, key: Node | None) -> Entry:
+        """``key: value``, ``key`` alone, or ``? key : value``; the position is past it afterwards."""
+        text = self.text
+        start = self.position
+        if key is None:
+            explicit = text[start] == "?" and text[start + 1] in " \t\r\n"
+            if explicit:
+                self.position = start + 1
+                if self._gap():
+                    absent = self.reading.absent(start + 1, None)
+                    return Entry(absent, self.reading.absent(start + 1, None))
+            if text[self.position] in ",}]" or (
+                text[self.position] == ":" and text[self.position + 1] in " \t\r\n,[]{}"
+            ):
+                key = self.reading.absent(start + 1 if explicit else start, None)
+            else:
+                key = self._value(self.position)
+        return Entry(key, self._pair_value(key))
+
+    def _pair_value(self, key: Node) -> Node:
+        text = self.text
+        end = self.position
+        if self._ended or self._gap():
+            return self.reading.absent(key.end, None)
+        json = end > 0 and text[end - 1] in "\"'}]" and key.end == end
+        place = self.position
+        if text[place] != ":" or not (json or text[place + 1] in " \t\r\n,[]{}"):
+            self.position = end
+            return self.reading.absent(key.end, None)
+        colon = place + 1
+        self.position = colon
+        if self._gap():
+            return self.reading.absent(colon, None)
+        if text[self.position] in ",]}":
+            return self.reading.absent(colon, None)
+        node = self._value(self.position)
+        again = _FLOW_KEY.match(text, self.position)
+        if again and not self._ended and text[node.end - 1] not in "\"'}]":
+            return self._split(node, again.end() - 1)
+        return node
+
+    def _split(self, node: Node, colon: int) -> Node:
+        """A second ``:`` in one value: a comma is missing before the last word, which begins the next pair."""
+        text = self.text
+        end = node.end
+        word = end
+        while word > node.start and text[word - 1] not in " \t\r\n":
+            word -= 1
+        if word > node.start:
+            # The missing comma itself is told by the collection, which finds the word where its separator must be.
+            self.position = word
+            return self.reading.broken(node.start, word)
+        self.reading.problem(colon, colon + 1, "A `:` inside this text must be quoted.")
+        cheap = _CHEAP_END.match(text, colon)
+        self.position = cheap.end() if cheap else end
+        return self.reading.broken(node.start, self.position)
+
+    def _value(self, start: int, properties: Properties | None = None) -> Node:
+        """One value at ``start``."""
+        text = self.text
+        reading = self.reading
+        character = text[start]
+        if character in "[{":
+            if not reading.strict and text.startswith("{{", start) and (found := INTERPOLATION.match(text, start)):
+                reading.problem(start, found.end(), 'An interpolation must be quoted: write `"{{ … }}"`.')
+                self.position = found.end()
+                return reading.broken(start, found.end())
+            return self._collection(start, properties)
+        if character in "\"'":
+            return self._quoted(start, properties)
+        if character == "*":
+            return self._alias(start)
+        if character in "&!" and properties is None:
+            return self._with_properties(start)
+        found = PLAIN_FLOW.match(text, start)
+        if found is None:
+            return self._cannot_start(start)
+        end = self._more_lines(found.end())
+        self.position = end
+        return reading.plain(start, end, properties)
+
+    def _more_lines(self, end: int) -> int:
+        """The end of a plain scalar that may go on over several lines."""
+        text = self.text
+        while gap := _LINE_GAP.match(text, end):
+            place = gap.end()
+            if "#" in gap[0] or (gap[1] == "" and MARKER.match(text, place)):
+                break
+            if not self.reading.strict and ENTRY_LIKE.match(text, place):
+                break
+            more = MORE_FLOW.match(text, place)
+            if more is None:
+                break
+            end = more.end()
+        return end
+
+    def _alias(self, start: int) -> Node:
+        name = self.reading.alias_name(start)
+        end = start + 1 + len(name)
+        self.position = end
+        if not name:
+            self.reading.problem(start, end, CANNOT_START.format("*"))
+            return self.reading.broken(start, end)
+        return self.reading.factory.alias(name, start, end)
+
+    def _with_properties(self, start: int) -> Node:
+        reading = self.reading
+        found = scan_properties(self.text, start, True)
+        reading.check_properties(found, start)
+        place = found.content
+        if place >= reading.size or self.text[place] in ",]}" or _FLOW_KEY.match(self.text, place):
+            self.position = found.end
+            return reading.absent(found.end, found)
+        if ALIAS.match(self.text, place):
+            reading.problem(start, found.end, "An alias has no anchor or tag of its own; remove this.")
+        return self._value(place, found)
+
+    def _quoted(self, start: int, properties: Properties | None) -> Node:
+        text = self.text
+        reading = self.reading
+        closed = (DOUBLE if text[start] == '"' else SINGLE).match(text, start)
+        end = closed.end() if closed else 0
+        if closed and end <= reading.size and _AFTER_VALUE.match(text, end) and self._plausible(start, end):
+            self.position = end
+            return reading.quoted(start, end, properties)
+        if closed and "\n" not in closed[0] and not re.search(r"[,}:]", closed[0]):
+            rest = _CHEAP_END.match(text, end)
+            self.position = rest.end() if rest else end
+            return reading.after_quote(start, end, self.position)
+        reading.problem(start, start + 1, f"This quote is never closed; write `{text[start]}` where the text ends.")
+        cheap = _NEXT_PAIR.match(text, start + 1, start + _LONGEST_CHEAP)
+        self.position = cheap.end() if cheap else start + 1
+        return reading.broken(start, self.position)
+
+    def _plausible(self, start: int, end: int) -> bool:
+        """Whether a closing quote belongs to this opening one, though lines that look like entries are between."""
+        if self.reading.strict:
+            return True
+        line = self.text.find("\n", start, end)
+        while line >= 0:
+            blanks = _BLANKS.match(self.text, line + 1)
+            place = blanks.end() if blanks else line + 1
+            if place - line - 1 <= self._floor and ENTRY_LIKE.match(self.text, place):
+                return False
+            line = self.text.find("\n", place, end)
+        return True
+
+    def _cannot_start(self, start: int) -> Node:
+        text = self.text
+        reading = self.reading
+        if text[start] == "-":
+            message = "A list of its own cannot begin inside brackets; write `[…]`, or remove the `-`."
+        else:
+            message = CANNOT_START.format(text[start])
+        reading.problem(start, start + 1, message)
+        cheap = _CHEAP_END.match(text, start + 1)
+        self.position = cheap.end() if cheap else start + 1
+        return reading.broken(start, self.position)
+
+    def _too_deep(self, start: int) -> Node:
+        """Skip a collection that is nested too deeply, without looking into it."""
+        if self.reading.strict:
+            raise Broken
+        self.reading.problems.limit(NESTING, start, start + 1)
+        depth = 0
+        for found in _BRACKETS.finditer(self.text, start):
+            place = found.end()
+            if found[0] == "\n":
+                blanks = _BLANKS.match(self.text, place)
+                indent = blanks.end() - place if blanks else 0
+                if indent <= self._floor and ENTRY_LIKE.match(self.text, place + indent):
+                    place = found.start()
+                    break
+            else:
+                depth += 1 if found[0] in "[{" else -1
+                if depth == 0:
+                    break
+        else:
+            place = self.reading.size
+        self.position = place
+        return self.reading.broken(start, place)

@@ -1,0 +1,62 @@
+"""Every bound of the parser, in one table: what it bounds, its value, and what happens past it.
+
+A bound that is hit is reported as ``limit-exceeded`` and costs only what the message names (architecture, invariant 6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A bound: ``name`` and ``unit`` stand in messages, ``past`` says what is not analysed when it is hit."""
+
+    name: str
+    value: int
+    unit: str
+    past: str
+
+    def message(self) -> str:
+        """The text of the ``limit-exceeded`` finding."""
+        return f"{self.name} is more than {self.value:,} {self.unit}; {self.past}"
+
+
+FILE_SIZE = Limit(
+    "The file's size",
+    10_000_000,
+    "characters",
+    "nothing in it is analysed. Split the file.",
+)
+NESTING = Limit(
+    "The nesting here",
+    128,
+    "levels",
+    "what is nested more deeply is not analysed. Flatten it.",
+)
+ALIAS_NODES = Limit(
+    "What the aliases of this file stand for",
+    100_000,
+    "values",
+    "this alias and others like it are not analysed. Use fewer aliases inside anchored values.",
+)
+NUMBER_DIGITS = Limit(
+    "This number",
+    300,
+    "characters long",
+    "its value is not analysed. Quote it if it is a text.",
+)
+PROBLEMS = Limit(
+    "The number of syntax problems of this file",
+    100,
+    "problems",
+    "the ones after this place are not reported. Repair the first ones.",
+)
+KEY_LENGTH = Limit(
+    "This key",
+    1_024,
+    "characters long",
+    "it is not analysed. Shorten it.",
+)
+
+LIMITS: tuple[Limit, ...] = (FILE_SIZE, NESTING, ALIAS_NODES, NUMBER_DIGITS, PROBLEMS, KEY_LENGTH)

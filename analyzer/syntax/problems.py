@@ -1,0 +1,41 @@
+"""Collecting what the parser has to say, up to a bound."""
+
+from __future__ import annotations
+
+from analyzer.syntax.limits import PROBLEMS, Limit
+from analyzer.syntax.nodes import SyntaxProblem
+
+SYNTAX = "yaml-syntax"
+LIMIT = "limit-exceeded"
+
+
+class Problems:
+    """The problems of one parse, bounded by ``limits.PROBLEMS``; the first one past it says so, the rest are dropped."""
+
+    __slots__ = ("found",)
+
+    def __init__(self) -> None:
+        self.found: list[SyntaxProblem] = []
+
+    def add(
+        self, rule: str, start: int, end: int, message: str, related: tuple[tuple[int, int, str], ...] = ()
+    ) -> None:
+        """Add one problem; ``start`` and ``end`` are offsets, ``related`` holds ``(start, end, message)``."""
+        if len(self.found) > PROBLEMS.value:
+            return
+        if len(self.found) == PROBLEMS.value:
+            self.found.append(SyntaxProblem(LIMIT, start, end, PROBLEMS.message()))
+            return
+        self.found.append(SyntaxProblem(rule, start, end, message, related))
+
+    def syntax(self, start: int, end: int, message: str) -> None:
+        """Add a ``yaml-syntax`` problem."""
+        self.add(SYNTAX, start, end, message)
+
+    def limit(self, limit: Limit, start: int, end: int) -> None:
+        """Add a ``limit-exceeded`` problem."""
+        self.add(LIMIT, start, end, limit.message())
+
+    def in_order(self) -> list[SyntaxProblem]:
+        """The problems by place; of those at one place the first found first."""
+        return sorted(self.found, key=lambda problem: (problem.start, problem.end))

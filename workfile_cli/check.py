@@ -1,0 +1,314 @@
+"""``workfile check``: static analysis of Workfiles, manifests, overlays and scenarios."""
+
+# ruff: noqa: PTH100, PTH109, PTH110, PTH123
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+import click
+
+from analyzer.driver import Options, Outcome, check_files, problem_of_rule
+from analyzer.findings import Finding
+from analyzer.report.common import Locator, Report, plural
+from analyzer.selection import Selection
+from workfile_cli import engine
+from workfile_cli.console import ColourChoice, error_line, note, output_width, use_colour, write_result
+from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
+from workfile_cli.progress import LazyProgress
+
+Format: TypeAlias = Literal["text", "json", "sarif", "github", "junit"]
+
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+STDIN_FILE = "stdin.workfile.yaml"
+MAX_PROBLEM_LINES = 20
+
+
+@dataclass(slots=True)
+class Request:
+    """What the call asks for, its options checked."""
+
+    paths: list[str]
+    stdin_filename: str | None
+    format: Format
+    options: Options
+    baseline_file: str | None
+    write_baseline: bool
+    fix: bool
+    unsafe: bool
+    diff: bool
+    strict: bool
+    colour: ColourChoice
+    texts: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+
+def split_names(_context: click.Context, _option: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
+    """``--select a,b --select c``: one list, each once, in the order given."""
+    names = (name.strip() for part in value for name in part.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def split_profiles(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """The profiles of ``--profiles``, in their order; what no target can claim is refused."""
+    if value is None:
+        return None
+    from analyzer.workspace.config import ConfigError, parse_profiles
+
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    if not names:
+        raise click.BadParameter("name at least one profile: core, durable, replay.")
+    try:
+        return parse_profiles(names)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--stdin-filename", metavar="PATH", help="The file that standard input (PATH `-`) stands for.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "sarif", "github", "junit"]),
+    default="text",
+    show_default=True,
+    help="How to report.",
+)
+@click.option("--select", multiple=True, callback=split_names, metavar="RULE,...", help="Only these rules or families.")
+@click.option("--ignore", multiple=True, callback=split_names, metavar="RULE,...", help="Not these rules or families.")
+@click.option(
+    "--profiles", callback=split_profiles, metavar="PROFILE,...", help="What the target claims: core, durable, replay."
+)
+@click.option("--fix", is_flag=True, help="Apply safe fixes.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: likely fixes too, which need a look.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file knows.")
+@click.option("--write-baseline", is_flag=True, help="Write the findings to the --baseline FILE.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; as many as pay when not given.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
+@click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
+@click.option(
+    "--color",
+    "--colour",
+    "colour",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours in the text report.",
+)
+def check(
+    paths: tuple[str, ...],
+    stdin_filename: str | None,
+    format_: Format,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    profiles: tuple[str, ...] | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    baseline: str | None,
+    write_baseline: bool,
+    jobs: int | None,
+    no_cache: bool,
+    strict: bool,
+    colour: ColourChoice,
+) -> int:
+    """Find what is wrong with Workfiles and the files beside them.
+
+    A folder is searched; `-` is standard input. Without PATH the working directory is searched.
+    """
+    options = Options(profiles, Selection(select, ignore), None, jobs, not no_cache, engine.ENGINE)
+    request = Request(
+        list(paths) or ["."],
+        stdin_filename,
+        format_,
+        options,
+        baseline,
+        write_baseline,
+        fix or diff,
+        unsafe_fixes,
+        diff,
+        strict,
+        colour,
+    )
+    _validate(request)
+    return run_check(request)
+
+
+def _validate(request: Request) -> None:
+    """Refuse what contradicts itself, before anything is read."""
+    if request.stdin_filename is not None and STDIN not in request.paths:
+        raise click.UsageError("`--stdin-filename` is for standard input: add `-` to the paths.")
+    if request.write_baseline and request.baseline_file is None:
+        raise click.UsageError("`--write-baseline` needs `--baseline FILE` to know where to write.")
+    if request.write_baseline and request.fix:
+        raise click.UsageError("`--write-baseline` does not go with `--fix` or `--diff`: fix first, then write it.")
+    if request.unsafe and not request.fix:
+        raise click.UsageError("`--unsafe-fixes` goes with `--fix` or `--diff`.")
+    selection = request.options.selection
+    for option, names in (("--select", selection.select), ("--ignore", selection.ignore)):
+        for name in names:
+            problem = problem_of_rule(name, request.options.engine)
+            if problem is not None:
+                raise click.UsageError(f"`{option}`: {problem}")
+
+
+def run_check(request: Request) -> int:
+    """Check, fix, report; the exit code."""
+    from analyzer.baseline import Baseline, BaselineError
+
+    try:
+        if request.baseline_file is not None and not request.write_baseline:
+            request.options = replace(request.options, baseline=Baseline.load(request.baseline_file))
+        files, problems = _files(request)
+        with LazyProgress("checking") as progress:
+            outcome = check_files(files, request.options, request.texts, progress)
+        outcome.problems[:0] = problems
+        if request.write_baseline and request.baseline_file is not None:
+            return _write_baseline(request.baseline_file, outcome)
+    except BaselineError as error:
+        raise click.UsageError(str(error)) from None
+    if request.fix:
+        from workfile_cli.fixing import fix_files
+
+        return fix_files(request, outcome)
+    if outcome.stale_baseline:
+        stale = plural(outcome.stale_baseline, "finding")
+        note(f"gone since the baseline was written: {stale}; `--write-baseline` takes them out")
+    return finish(request, outcome)
+
+
+def finish(request: Request, outcome: Outcome, *, to_stderr: bool = False) -> int:
+    """Print the report and the problems; the exit code."""
+    if outcome.files or not outcome.problems:
+        report = make_report(request, outcome)
+        rendered = render(request, report, use_colour(request.colour, stderr=to_stderr))
+        if to_stderr:
+            sys.stderr.write(rendered)
+        else:
+            write_result(rendered)
+    print_problems(request, outcome)
+    return exit_code(request, outcome)
+
+
+def print_problems(request: Request, outcome: Outcome) -> None:
+    """What could not be done, a line each."""
+    here = os.getcwd() + os.sep
+    for problem in outcome.problems[:MAX_PROBLEM_LINES]:
+        error_line(problem.replace(f"`{here}", "`"), command="workfile check")
+    left = len(outcome.problems) - MAX_PROBLEM_LINES
+    if left > 0:
+        error_line(f"{plural(left, 'more problem')} like these", command="workfile check")
+    if not outcome.files and not outcome.problems and request.format == "text":
+        note("no Workfiles, manifests, overlays or scenarios here")
+
+
+def exit_code(request: Request, outcome: Outcome) -> int:
+    """2 when something could not be carried out, 1 for errors (``--strict``: and warnings), else 0."""
+    if outcome.problems:
+        return EXIT_USAGE
+    failing = ("error", "warning") if request.strict else ("error",)
+    return EXIT_FINDINGS if any(finding.severity in failing for finding in outcome.findings) else EXIT_OK
+
+
+def _files(request: Request) -> tuple[list[str], list[str]]:
+    """The files to check, standard input among them, and what could not be found."""
+    given = [path for path in request.paths if path != STDIN]
+    files: list[str] = []
+    problems: list[str] = []
+    if given:
+        found = request.options.engine.find_files(given)
+        files.extend(found.files)
+        problems.extend(found.problems)
+    if STDIN in request.paths:
+        path = os.path.abspath(request.stdin_filename or STDIN_FILE)
+        try:
+            request.texts[path] = sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"standard input is not UTF-8 (byte {error.start + 1}); convert it.") from None
+        if request.stdin_filename is None:
+            request.names[path] = STDIN_NAME
+        if path not in files:
+            files.append(path)
+    return files, problems
+
+
+def make_report(request: Request, outcome: Outcome) -> Report:
+    """The outcome with paths as users see them, and with sources where the format shows them."""
+    locator = Locator(os.getcwd(), request.names)
+    report = locator.report(outcome.findings, outcome.files, outcome.suppressed)
+    if request.format != "text":
+        return report
+    return replace(report, sources=_sources(outcome.findings, request.texts, locator))
+
+
+def _sources(findings: Sequence[Finding], texts: Mapping[str, str], locator: Locator) -> dict[str, str]:
+    sources: dict[str, str] = {}
+    for path in dict.fromkeys(finding.path for finding in findings):
+        text = texts.get(path)
+        if text is None:
+            try:
+                with open(path, "rb") as stream:
+                    text = stream.read().decode("utf-8", "replace")
+            except OSError:
+                continue  # gone since it was checked: the finding is shown without its line
+        sources[locator.path(path)] = text.removeprefix("\ufeff")
+    return sources
+
+
+def render(request: Request, report: Report, colour: bool) -> str:
+    """The report in the format that was asked for; only that format's code is loaded."""
+    if request.format == "json":
+        from analyzer.report import json
+
+        return json.render(report)
+    if request.format == "sarif":
+        from analyzer.__about__ import __version__
+        from analyzer.report import sarif
+
+        return sarif.render(report, rules=request.options.engine.all_rules(), version=__version__)
+    if request.format == "github":
+        from analyzer.report import github
+
+        _append_summary(github.render_summary(report))
+        return github.render(report)
+    if request.format == "junit":
+        from analyzer.report import junit
+
+        return junit.render(report, strict=request.strict)
+    from analyzer.report import excerpt, text
+
+    return text.render(report, colour=colour, width=output_width(excerpt.MAX_WIDTH))
+
+
+def _append_summary(markdown: str) -> None:
+    """Add to the job summary, where there is one."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return
+    try:
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(markdown)
+    except OSError as error:
+        note(f"the job summary cannot be written: {error.strerror or error}")
+
+
+def _write_baseline(file: str, outcome: Outcome) -> int:
+    """Write the findings as known; problems keep it from being written, as their files' entries would be lost."""
+    from analyzer.baseline import Baseline
+
+    if outcome.problems:
+        for problem in outcome.problems[:MAX_PROBLEM_LINES]:
+            error_line(problem, command="workfile check")
+        return EXIT_USAGE
+    before = Baseline.load(file) if os.path.exists(file) else Baseline(file)
+    after = before.rewritten(outcome.findings, outcome.files)
+    after.save()
+    note(f"wrote {after.summary()} to {file}")
+    return EXIT_OK

@@ -1,0 +1,26 @@
+"""The commands by name. Each is loaded when it is used, so that a command costs only what it needs itself.
+
+To add one: write a click command in a module of this package and give it a line here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LazyCommand(NamedTuple):
+    """Where a command is, and the line that ``workfile --help`` shows without loading it."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+COMMANDS: dict[str, LazyCommand] = {
+    "check": LazyCommand("workfile_cli.check", "check", "Find what is wrong with Workfiles and the files beside them."),
+    "explain": LazyCommand("workfile_cli.explain", "explain", "Show a rule's documentation, or the list of rules."),
+    "format": LazyCommand("workfile_cli.format", "format_files", "Bring files into the canonical layout."),
+    "graph": LazyCommand("workfile_cli.graph", "graph", "Draw the control flow of a Workfile."),
+    "schema": LazyCommand("workfile_cli.schema", "schema", "Print the JSON Schema of a kind of file."),
+    "completion": LazyCommand("workfile_cli.completion", "completion", "Print the completion script for a shell."),
+}

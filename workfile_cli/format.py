@@ -1,0 +1,113 @@
+"""``workfile format``: the canonical layout, comments kept."""
+
+# ruff: noqa: PTH109, PTH123
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+
+import click
+
+from analyzer.atomic import write_atomically
+from analyzer.fixes import unified_diff
+from analyzer.formatting import format_text
+from analyzer.report.common import Locator, plural
+from analyzer.syntax.parse import parse
+from analyzer.syntax.source import Source
+from workfile_cli import engine
+from workfile_cli.console import ColourChoice, error_line, note, write_diff, write_result
+from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
+
+STDIN = "-"
+BROKEN = "its YAML has problems, which `workfile check` shows"
+_COMMAND = "workfile format"
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What was done: the files that change, how many were looked at, and what could not be done."""
+
+    changed: list[str] = field(default_factory=list)
+    seen: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+@click.command("format")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--check", "check_only", is_flag=True, help="Change nothing; exit with 1 when a file would change.")
+@click.option("--diff", is_flag=True, help="Change nothing; show what would change.")
+@click.option(
+    "--color", "--colour", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True
+)
+def format_files(paths: tuple[str, ...], check_only: bool, diff: bool, colour: ColourChoice) -> int:
+    """Bring files into the canonical layout; comments and meaning are kept.
+
+    A folder is searched; `-` formats standard input to standard output. Without PATH the working directory is
+    searched.
+    """
+    if STDIN in paths:
+        if len(set(paths)) > 1:
+            raise click.UsageError("`-` does not go with other paths.")
+        return _format_stdin(check_only, diff, colour)
+    found = engine.ENGINE.find_files(list(paths) or ["."])
+    tally = _Tally(problems=list(found.problems))
+    locator = Locator(os.getcwd())
+    for path in found.files:
+        _format_file(path, locator.path(path), tally, write=not (check_only or diff), diff=diff, colour=colour)
+    if check_only and not diff:
+        for name in tally.changed:
+            write_result(f"{name}\n")
+    for problem in tally.problems:
+        error_line(problem, command=_COMMAND)
+    verb = "would change" if check_only or diff else "changed"
+    note(f"{plural(tally.seen, 'file')} looked at, {len(tally.changed)} {verb}")
+    if tally.problems:
+        return EXIT_USAGE
+    return EXIT_FINDINGS if check_only and tally.changed else EXIT_OK
+
+
+def _format_file(path: str, name: str, tally: _Tally, *, write: bool, diff: bool, colour: ColourChoice) -> None:
+    try:
+        with open(path, "rb") as stream:
+            before = stream.read().decode("utf-8")
+    except OSError as error:
+        tally.problems.append(f"cannot read `{name}`: {error.strerror or error}")
+        return
+    except UnicodeDecodeError:
+        tally.problems.append(f"cannot format `{name}`: it is not UTF-8")
+        return
+    tally.seen += 1
+    after = format_text(before)
+    if after == before:
+        if parse(Source(before)).problems:
+            tally.problems.append(f"cannot format `{name}`: {BROKEN}")
+        return
+    tally.changed.append(name)
+    if diff:
+        write_diff(unified_diff(name, before, after), colour)
+    if not write:
+        return
+    try:
+        write_atomically(path, after.encode("utf-8"))
+    except OSError as error:
+        tally.problems.append(f"cannot write `{name}`: {error.strerror or error}")
+
+
+def _format_stdin(check_only: bool, diff: bool, colour: ColourChoice) -> int:
+    try:
+        before = sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"standard input is not UTF-8 (byte {error.start + 1}); convert it.") from None
+    after = format_text(before)
+    broken = after == before and bool(parse(Source(before)).problems)
+    if broken:
+        error_line(f"cannot format standard input: {BROKEN}", command=_COMMAND)
+    if diff:
+        write_diff(unified_diff("<stdin>", before, after), colour)
+    elif not check_only:
+        write_result(after)
+    if broken:
+        return EXIT_USAGE
+    return EXIT_FINDINGS if check_only and after != before else EXIT_OK
