@@ -20,10 +20,10 @@ from analyzer.model.resolve import Resolver
 from analyzer.model.typing import Reads, WorkflowTyper
 from analyzer.model.unused import check_unused
 from analyzer.rules.registry import rule
-from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence, walk
+from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 from analyzer.syntax.parse import Tree
 from analyzer.syntax.source import Source
-from analyzer.workspace.project import Document, Project, file_kind
+from analyzer.workspace.project import Document, Project, Trace, file_kind
 
 MAX_FINDINGS: Final = 2_000
 
@@ -53,6 +53,7 @@ class Analysis:
     workflow: Workflow
     problems: Problems
     reads: Reads
+    trace: Trace
 
 
 class Engine:
@@ -70,6 +71,7 @@ class Engine:
             return None
         known = self._analyses.get(path)
         if known is not None and known[0] == document.digest:
+            self.project.replay(known[1].trace)
             return known[1]
         self._busy.add(path)
         try:
@@ -94,10 +96,11 @@ class Engine:
         workflow = build_workflow(path, tree.root, problems)
         if tree.root is None and tree.problems:
             problems.items.clear()  # the file could not be read at all, and that has been said
-        Resolver(workflow, self.project, problems, self.typed).run()
+        with self.project.trace() as trace:
+            Resolver(workflow, self.project, problems, self.typed).run()
         typer = WorkflowTyper(workflow, document.source, problems)
         typer.run()
-        return Analysis(document, workflow, problems, typer.reads)
+        return Analysis(document, workflow, problems, typer.reads, trace)
 
 
 _ENGINES: dict[str, Engine] = {}
@@ -167,32 +170,50 @@ def _check_workfile(project: Project, document: Document, profiles: tuple[str, .
     check_durable(workflow, document.source, problems)
     check_profile(workflow, problems, profiles)
     check_control(workflow, problems)
+    if any(each.rule == "undo-unreachable" for each in problems.items) and _is_called(project, workflow):
+        # A caller's recovery compensates the successes of its child runs too (language page, section 5, Child runs).
+        problems.items = [each for each in problems.items if each.rule != "undo-unreachable"]
     sound = not document.tree.problems and not any(p.rule == "expression-syntax" for p in analysis.problems.items)
     if sound:
         check_unused(workflow, document.source, analysis.reads, problems)
     return analysis.problems.items + problems.items
 
 
+def _is_called(project: Project, workflow: Workflow) -> bool:
+    """Whether another Workfile under the root calls this one."""
+    paths = sorted(path for found in project.workflows().values() for path in found)
+    return any(workflow.name in project.calls_of(path) for path in paths if path != workflow.path)
+
+
 def _non_string_keys(tree: Tree, problems: Problems) -> None:
     """Keys are strings; only the ``cases`` of ``wf.switch`` may be integers and booleans."""
     if tree.root is None:
         return
-    free: set[int] = set()
-    for node in walk(tree.root):
+    stack: list[tuple[Node, bool]] = [(tree.root, False)]
+    while stack:
+        node, cases = stack.pop()
+        if isinstance(node, Sequence):
+            stack.extend((item, False) for item in node.items if not isinstance(item, Scalar))
         if not isinstance(node, Mapping):
             continue
-        if node.get("wf.switch") is not None:
-            cases = node.get("cases")
-            if cases is not None:
-                free.add(id(cases))
+        switch = False
         for entry in node.entries:
             key = entry.key
-            if not isinstance(key, Scalar) or key.broken or type(key.value) is str:
-                continue
-            if id(node) in free and type(key.value) in (int, bool):
-                continue
-            words = "nothing" if key.value is None else f"`{key.text}`"
-            problems.report("non-string-key", key, f"A key is a string, and this is {words}: quote it.")
+            if isinstance(key, Scalar):
+                if type(key.value) is not str:
+                    _non_string_key(key, cases, problems)
+                elif key.value == "wf.switch":
+                    switch = True
+        for entry in node.entries:
+            if not isinstance(entry.value, Scalar):
+                stack.append((entry.value, switch and isinstance(entry.key, Scalar) and entry.key.value == "cases"))
+
+
+def _non_string_key(key: Scalar, cases: bool, problems: Problems) -> None:
+    if key.broken or (cases and type(key.value) in (int, bool)):
+        return
+    words = "nothing" if key.value is None else f"`{key.text}`"
+    problems.report("non-string-key", key, f"A key is a string, and this is {words}: quote it.")
 
 
 def _comment(source: Source, comment: object) -> Comment:

@@ -151,9 +151,7 @@ class Narrowing:
                 facts = self._to_tag(facts, (*key[:-1], tag), expr.name, type_, effects)
         return facts
 
-    def _from_tag(
-        self, facts: Facts, key: tuple[Any, ...], parent: Type, effects: list[Any], env: Env
-    ) -> Facts:
+    def _from_tag(self, facts: Facts, key: tuple[Any, ...], parent: Type, effects: list[Any], env: Env) -> Facts:
         for name in effects[0] if effects else ():
             present = {effect.get(name) for effect in effects}
             other = (*key[:-1], name)

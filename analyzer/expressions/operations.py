@@ -6,7 +6,6 @@ Each takes the budget and bare operands and raises ``Fault`` without a place, or
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, Final
 
 from analyzer.expressions.faults import DIVISION, KIND, RANGE, Fault
@@ -71,9 +70,9 @@ def multiply(_budget: Budget, left: Any, right: Any) -> Value:
     if kind in NUMBERS and other in NUMBERS:
         return _number(left, right, "*")
     if kind is Duration and other in NUMBERS:
-        return _duration(round(left.us * Fraction(right)))
+        return _scaled(left, *right.as_integer_ratio())
     if kind in NUMBERS and other is Duration:
-        return _duration(round(right.us * Fraction(left)))
+        return _scaled(right, *left.as_integer_ratio())
     raise _wrong_kinds("*", left, right)
 
 
@@ -84,7 +83,8 @@ def divide(_budget: Budget, left: Any, right: Any) -> Value:
         if right == 0:
             raise Fault(DIVISION, "division by zero; test for 0 before")
         if kind is Duration:
-            return _duration(round(left.us / Fraction(right)))
+            numerator, denominator = right.as_integer_ratio()
+            return _scaled(left, denominator, numerator)
         return _number(left, right, "/")
     raise _wrong_kinds("/", left, right)
 
@@ -126,6 +126,16 @@ def _number(left: Any, right: Any, op: str) -> int | float:
     except OverflowError:
         raise Fault(RANGE, "the result is too large for a number") from None
     return bounded(result) if isinstance(result, int) else finish(result)
+
+
+def _scaled(value: Duration, numerator: int, denominator: int) -> Duration:
+    """``value`` times a fraction, to the nearest microsecond, halves to the even one."""
+    if denominator < 0:
+        numerator, denominator = -numerator, -denominator
+    us, rest = divmod(value.us * numerator, denominator)
+    if 2 * rest > denominator or (2 * rest == denominator and us % 2):
+        us += 1
+    return _duration(us)
 
 
 def _duration(us: int) -> Duration:

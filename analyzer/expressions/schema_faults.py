@@ -20,7 +20,7 @@ from analyzer.expressions.schema_plain import (
     resolve_local,
 )
 from analyzer.expressions.short_types import Json, ShortTypeError, read_short_type
-from analyzer.language.suggest import hint, nearest
+from analyzer.language.suggest import distance, hint
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 
 Report = Callable[[Node, str], None]
@@ -184,7 +184,7 @@ class _Checker:
         if advice is not None:
             self.report(key, f"`{name}` is not a keyword of JSON Schema 2020-12: {advice}.")
         elif len(name) >= 4 and name not in _IGNORED and not name.startswith(("x-", "$")):
-            near = nearest(name, [known for known in KEYWORDS if known not in present])
+            near = _misspelled(name, [known for known in KEYWORDS if known not in present])
             if near is not None:
                 self.report(key, f"`{shown(name)}` is not a keyword of JSON Schema. Did you mean `{near}`?")
 
@@ -427,6 +427,16 @@ _HANDLERS: Final[dict[str, Callable[[_Checker, Node, str], Any]]] = {
     "unsupported": _Checker.unsupported,
 }
 _MAX_NAME = 1_024
+
+
+def _misspelled(name: str, known: list[str]) -> str | None:
+    """The keyword that a name is very near to; words that are merely alike may be somebody's own annotation."""
+    bound = 1 if len(name) < 8 else 2
+    folded = name.replace("_", "").replace("-", "").lower()
+    for keyword in known:
+        if folded == keyword.lower() or distance(name, keyword, bound) <= bound:
+            return keyword
+    return None
 
 
 def _is_cheap(pattern: str) -> bool:

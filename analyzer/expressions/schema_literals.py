@@ -7,23 +7,24 @@ The jsonschema library is slow to import (75 ms) and is loaded only when a value
 from __future__ import annotations
 
 import datetime as dt
-import ipaddress
 import json
 import re
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from analyzer.expressions.patterns import Pattern, compile_pattern
 from analyzer.expressions.schema_faults import json_value, shown
+from analyzer.expressions.schema_quick import plainly_fits
 from analyzer.expressions.times import parse_timestamp
 from analyzer.expressions.types import Type
 from analyzer.language.durations import parse_duration
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
@@ -55,7 +56,10 @@ def literal_faults(type_: Type, node: Node) -> list[tuple[Node, str]]:
     """
     if type_.schema is None:
         return []
-    faults = [(_node_at(node, fault), fault.message) for fault in _faults(dict(type_.schema), json_value(node))]
+    value = json_value(node)
+    if plainly_fits(type_.schema, value):
+        return []
+    faults = [(_node_at(node, fault), fault.message) for fault in _faults(dict(type_.schema), value)]
     return sorted(faults, key=lambda fault: (fault[0].start, fault[0].end, fault[1]))
 
 
@@ -123,6 +127,8 @@ def _validator_class() -> Callable[..., Validator]:
 
 def _exact(value: Any) -> Fraction | None:
     """A number as written: 0.3 is a multiple of 0.1."""
+    from fractions import Fraction
+
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, int):
@@ -156,6 +162,8 @@ def _is_date(text: str) -> bool:
 
 
 def _is_address(text: str, version: int) -> bool:
+    import ipaddress
+
     try:
         return ipaddress.ip_address(text).version == version
     except ValueError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
-from urllib.parse import unquote
 
 from analyzer.expressions.short_types import SIMPLE_SCHEMAS, Json, Reading
 from analyzer.expressions.type_meet import meet, with_schema
@@ -121,7 +120,11 @@ def pointer_tokens(reference: str) -> list[str] | None:
     """The path of a local reference (``#/$defs/a``), or None when it is not one."""
     if not reference.startswith("#"):
         return None
-    pointer = unquote(reference[1:])
+    pointer = reference[1:]
+    if "%" in pointer:
+        from urllib.parse import unquote
+
+        pointer = unquote(pointer)
     if pointer == "":
         return []
     if not pointer.startswith("/"):

@@ -71,7 +71,7 @@ def _arity(known: Filter, given: int) -> str:
 
 def _bound(pattern: str, element: Type) -> str:
     """``T`` in a parameter takes anything: what is searched for need not be of the element's type."""
-    return "any" if pattern in ("T", "T?") or element.kind == "any" and pattern == "list[T]" else pattern
+    return "any" if pattern in ("T", "T?") or (element.kind == "any" and pattern == "list[T]") else pattern
 
 
 def _fit(type_: Type, takes: tuple[str, ...]) -> Type | None:

@@ -28,8 +28,8 @@ _LONGEST_TIMESTAMP: Final = 64
 _RFC3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:([Zz])|([+-])(\d\d):(\d\d))", re.ASCII
 )
-_NO_OFFSET = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,30})?)?", re.ASCII)
-_DATE_ONLY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_NO_OFFSET = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,30})?)?"
+_DATE_ONLY = r"\d{4}-\d\d-\d\d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ def parse_timestamp(text: str) -> Timestamp | None:
 def explain_timestamp_error(text: str) -> str:
     """Why ``parse_timestamp`` refused ``text``, and what to write instead."""
     shown = text if len(text) <= 40 else text[:40] + "…"
-    if _NO_OFFSET.fullmatch(text):
+    if re.fullmatch(_NO_OFFSET, text, re.ASCII):
         fixed = text.replace(" ", "T") + ("" if text.count(":") == 2 else ":00") + "Z"
         return f"`{shown}` has no offset from UTC; write `{fixed}`, or an offset such as `+02:00` at its end"
-    if _DATE_ONLY.fullmatch(text):
+    if re.fullmatch(_DATE_ONLY, text, re.ASCII):
         return f"`{shown}` is a date without a time; write `{text}T00:00:00Z`"
     if _RFC3339.fullmatch(text):
         return f"`{shown}` is no time that exists; check the month, the day, the time and the offset"

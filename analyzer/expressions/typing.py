@@ -28,8 +28,8 @@ from analyzer.expressions.filters import FILTERS
 from analyzer.expressions.narrowing import Narrowing
 from analyzer.expressions.operators import operator_type
 from analyzer.expressions.parser import parse_template
-from analyzer.expressions.signatures import apply_signature
 from analyzer.expressions.scope import Binding, Env, Facts, reference_key
+from analyzer.expressions.signatures import apply_signature
 from analyzer.expressions.types import (
     ANY,
     BOOLEAN,
@@ -374,7 +374,10 @@ class ExpressionTyper:
             return ANY
         if index.kind not in (wanted, "any", "never"):
             self.report(
-                "type-mismatch", expr.index, site, f"A {target.kind} is indexed by {_a(wanted)}, not by `{describe(index)}`."
+                "type-mismatch",
+                expr.index,
+                site,
+                f"A {target.kind} is indexed by {_a(wanted)}, not by `{describe(index)}`.",
             )
             return ANY
         self.may_fault = True
@@ -454,7 +457,7 @@ class ExpressionTyper:
             where = expr.left if outcome.left else expr.right
             self.report("type-mismatch", where, site, outcome.message)
         elif op == "in":
-            self._membership(expr, left, right, env, site)
+            self._membership(expr, left, env, site)
         return outcome.type
 
     def _logical(self, expr: Binary, left: Type, env: Env, site: Site) -> Type:
@@ -500,7 +503,7 @@ class ExpressionTyper:
         elif _single(left) and _single(right):
             self._settled(expr, expr.op == "==", site, "both sides are the same constant")
 
-    def _membership(self, expr: Binary, left: Type, right: Type, env: Env, site: Site) -> None:
+    def _membership(self, expr: Binary, left: Type, env: Env, site: Site) -> None:
         if not isinstance(expr.right, ListLiteral) or left.kind == "any" or not expr.right.items:
             return
         items = [self.quiet_type(item, env) for item in expr.right.items]

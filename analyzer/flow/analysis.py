@@ -52,10 +52,11 @@ class StepFlow:
 
 
 class Flow:
-    """The flow of one Workfile. ``scopes`` are its recovery scopes that stand in code that can run, in document order;
-    ``unreachable`` is the first step of each list that control never reaches, with the step before it."""
+    """The flow of one Workfile. ``lists`` and ``steps`` tell of each part, ``run`` of the whole; ``arrivals`` are the
+    failures that reach each recovery scope of code that can run. ``unreachable``: the first step of each list that
+    control never reaches, with the step that it does not get past; ``dead``: the lists that follow from that."""
 
-    __slots__ = ("actions", "arrivals", "lists", "run", "steps", "unreachable", "workflow")
+    __slots__ = ("actions", "arrivals", "dead", "lists", "run", "steps", "unreachable", "workflow")
 
     def __init__(self, workflow: Workflow, actions: Actions) -> None:
         self.workflow = workflow
@@ -64,7 +65,20 @@ class Flow:
         self.steps: dict[Step, StepFlow] = {}
         self.arrivals: dict[Recovery, Arrivals] = {}
         self.unreachable: list[tuple[Step, Step]] = []
+        self.dead: set[StepList] = set()
         self.run = RunFlow()
+
+    def live_steps(self) -> Iterator[Step]:
+        """The steps that control can reach, in document order: none behind what always ends the run."""
+        ends = {step for step, _ in self.unreachable}
+        stack = [iter(each.steps) for each in reversed(self.workflow.top_lists) if each not in self.dead]
+        while stack:
+            step = next(stack[-1], None)
+            if step is None or step in ends:
+                stack.pop()
+                continue
+            yield step
+            stack.extend(iter(each.steps) for each in reversed(list(child_lists(step))))
 
 
 def analyse(workflow: Workflow) -> Flow:
@@ -133,8 +147,6 @@ class _Composer:
             self._stand(summary, workflow.recovery, summary.failures)
             if workflow.recovery.then == "hold":
                 summary.failures = []
-        if workflow.result_may_fault and summary.out is not None:
-            summary.ended = join(summary.ended, summary.out)
         self._drop_dead_code(lists)
         return flow
 
@@ -144,7 +156,7 @@ class _Composer:
     def _drop_dead_code(self, lists: list[StepList]) -> None:
         """Scopes and endings inside code that never runs follow from its own finding and are left out."""
         flow = self.flow
-        dead: set[StepList] = set()
+        dead = flow.dead
         for state in flow.workflow.states.values() if flow.workflow.states is not None else ():
             if state not in flow.run.reached:
                 dead.update(state.lists)
@@ -174,7 +186,7 @@ class _Composer:
         flow.unreachable.sort(key=lambda pair: pair[0].entry.key.start)
 
     def _idle_lists(self, step: Step) -> Iterator[StepList]:
-        """The lists of a step that never run although the step does: no failure enters them, or nothing repeats them."""
+        """The lists that never run although their step does: no failure enters them, or the loop is over nothing."""
         for handler, entered in zip_longest(step.handlers, self.flow.steps[step].entered, fillvalue=False):
             if isinstance(handler, Handler) and handler.steps is not None and not entered:
                 yield handler.steps
@@ -223,7 +235,9 @@ class _Composer:
         total.failures = [failure.seen(failure.whole, failure.whole, failure.executed) for failure in total.failures]
         return total
 
-    def _recovered(self, total: Summary, recovery: Recovery, owner: Step | State, found: list[Failure]) -> list[Failure]:
+    def _recovered(
+        self, total: Summary, recovery: Recovery, owner: Step | State, found: list[Failure]
+    ) -> list[Failure]:
         """What leaves a recovery scope once it has given up."""
         self._stand(total, recovery, found)
         if recovery.then == "hold":
@@ -276,8 +290,8 @@ class _Composer:
         if body.out is None and not always_runs(step):
             body.out = 0
         body.failures = [*ordinary, *leaving]
-        if body.failures:
-            body.early |= union(body.failures)
+        body.early |= union(body.failures)
+        body.may |= body.early | (body.out or 0)
         self.flow.steps[step] = StepFlow(body.out is not None, begins, entered, bool(ordinary))
         return body
 
@@ -354,18 +368,14 @@ class _Composer:
         success = self.actions.succeeded(step)
         settled = self._settled(step)
         body = Summary(success | settled, success | found.may, found.early | settled, join(found.stand, settled))
-        body.failures = [
-            each.seen(each.whole, each.whole, each.executed) for each in found.failures if each.escalating
-        ]
+        body.failures = [each.seen(each.whole, each.whole, each.executed) for each in found.failures if each.escalating]
         body.ended, body.stopped = found.ended, found.stopped
-        for failure in own_failures(step, self.actions):
-            body.may |= failure.inside
         if aborts_when_unknown(step):
             body.ended = join(body.ended, 0)
         return body
 
     def _settled(self, step: Step) -> int:
-        """What the probes may have done when an ambiguous attempt is settled, by them or (they failed) by an operator."""
+        """What the probes may have done when they, or an operator after them, settle an ambiguous attempt."""
         probes = reconcile_steps(step)
         if probes is None:
             return 0
@@ -392,7 +402,7 @@ class _Composer:
             body.stopped = join(body.stopped, found.stopped)
             body.failures.extend(found.failures)
         otherwise = "else" if step.kind == "wf.if" else "default"
-        if otherwise not in step.keys or not step.lists:
+        if (otherwise not in step.keys or not step.lists) and not _covered(step):
             body.out = join(body.out, 0)
         return body
 
@@ -440,9 +450,11 @@ class _Composer:
         if callee is None:
             return Summary(stand=0, failures=[failure_of(step, "attempt", ANY_CODE)])
         run = callee.run.summary
-        before = union(run.failures) | (run.ended or 0) | (run.stand or 0)
-        body = Summary(join(run.out, run.stopped), run.may, run.early | before, join(run.stand, 0))
-        body.failures = [failure_of(step, "attempt", ANY_CODE, before, tuple(run.failures))]
+        body = Summary(join(run.out, run.stopped), run.may, run.early, join(run.stand, 0))
+        cut_short = (run.ended or 0) | ((run.stand or 0) if "timeout" in step.keys else 0)
+        body.failures = [failure_of(step, "attempt", ANY_CODE, cut_short), *merged(step, "child", run.failures)]
+        if callee.workflow.result_may_fault and run.out is not None:
+            body.failures.append(failure_of(step, "child", FAULTS, run.out))
         return body
 
 
@@ -468,7 +480,7 @@ def standing(branches: list[tuple[int | None, int | None]]) -> int | None:
         return None
     found = 0
     standers = sum(stand is not None for stand, _ in branches)
-    for (stand, end), each in zip(branches, either, strict=True):
+    for (stand, _), each in zip(branches, either, strict=True):
         alone = standers == 1 and stand is not None
         found |= (stand if alone else each) or 0
     return found
@@ -476,9 +488,7 @@ def standing(branches: list[tuple[int | None, int | None]]) -> int | None:
 
 def copied(found: Summary) -> Summary:
     """A summary that may be changed; the failures themselves never are."""
-    return Summary(
-        found.out, found.may, found.early, found.stand, list(found.failures), found.ended, found.stopped
-    )
+    return Summary(found.out, found.may, found.early, found.stand, list(found.failures), found.ended, found.stopped)
 
 
 def consumed(found: Summary, policy: str) -> tuple[int | None, list[Failure]]:
@@ -508,6 +518,11 @@ def _split(failures: list[Failure], handler: Handler) -> tuple[list[Failure], li
         if rest is not None:
             passed.append(failure.with_codes(rest))
     return taken, passed
+
+
+def _covered(step: Step) -> bool:
+    """Whether typing found that a switch without default covers its enum, and that every case ends the run."""
+    return step.kind == "wf.switch" and step.binding is not None and step.binding.kind == "never"
 
 
 def _others(sets: list[int]) -> list[int]:

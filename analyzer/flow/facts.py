@@ -21,10 +21,8 @@ Failed: TypeAlias = Step | State
 
 WAITS: Final = ("wf.wait", "wf.wait_for")
 DESCENDS: Final = ("wf.if", "wf.switch", "wf.for_each")
-TOTAL_FILTERS: Final = frozenset(
-    "default upper lower trim replace split join length contains first last min max sort unique sum keys values round "
-    "json string".split()
-)
+#: The filters that can fault on operands of the right type.
+PARTIAL_FILTERS: Final = frozenset({"number", "duration", "timestamp", "format_time", "round"})
 
 
 class Codes(NamedTuple):
@@ -109,13 +107,13 @@ def bits(found: int) -> Iterator[int]:
 class Failure:
     """A failure on its way outwards, as the construct (or list) sees it that it has reached.
 
-    ``step`` is the failed step of the language page (a ``State`` stands for its entry), ``how`` why it failed:
-    ``attempt`` (an action, a call), ``fault`` (an expression), ``handler`` (a step or the result of its ``catch``),
-    ``limit`` (its recovery gave up under ``then: fail``), ``route``. The sets say what
-    may have succeeded before it: ``inside`` the failed step, ``after`` in what ``this_and_after`` of a scope around
-    this place runs again, ``whole`` in this place when it runs again as a whole (completed branches of a parallel that
-    contains the failed step stay), ``executed`` in this place at all. ``escalating`` ones go straight to the next
-    recovery scope. ``causes`` are the failures that it came from.
+    ``step`` is the failed step of the language page; a ``State`` stands for its entry. ``how`` it failed: ``attempt``
+    (of an action, or a call that does not come to its end), ``fault`` (an expression), ``handler`` (a step or the
+    result of its ``catch``), ``limit`` (its recovery gave up under ``then: fail``), ``child`` (of a call), ``route``.
+    The sets say what may have succeeded before it: ``inside`` the failed step; ``after`` in what ``this_and_after`` of
+    a scope around this place runs again; ``whole`` in this place when it runs again as a whole (completed branches of
+    a parallel that contains the failed step stay); ``executed`` in this place at all. ``escalating`` ones go straight
+    to the next recovery scope. ``causes`` are the failures that it came from.
     """
 
     __slots__ = ("after", "causes", "codes", "escalating", "executed", "how", "inside", "step", "whole")
@@ -297,7 +295,7 @@ def _may_fault(part: Expr) -> bool:
     if isinstance(part, Binary):
         return part.op in ("/", "%")
     if isinstance(part, Filter):
-        return part.name not in TOTAL_FILTERS
+        return part.name in PARTIAL_FILTERS
     if isinstance(part, Member) and not part.optional and isinstance(part.target, Member):
         owner = part.target
         return owner.name == "details" and isinstance(owner.target, Name) and owner.target.name == "error"

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from analyzer.expressions.ast import Binary, Unary
+from analyzer.expressions.parser import parse_template
 from analyzer.flow.facts import FAULTS, Codes, Summary, failure_of, join, lifted
 from analyzer.model.nodes import Route, State, Workflow
+from analyzer.syntax.nodes import Node, Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +39,40 @@ def taken_routes(state: State) -> list[Route]:
     taken: list[Route] = []
     for route in state.routes:
         taken.append(route)
-        if route.when is None:
+        if _always_holds(route):
             break
     return taken
+
+
+def may_find_no_route(state: State) -> bool:
+    """Whether all routes of a state can be false: none always holds, and no two are each other's opposite."""
+    routes = taken_routes(state)
+    if not routes:
+        return True
+    if _always_holds(routes[-1]):
+        return False
+    tests = {test for test in (_test(route.when) for route in routes) if test is not None}
+    return not any((text, not truth) in tests for text, truth in tests)
+
+
+def _always_holds(route: Route) -> bool:
+    return route.when is None or (isinstance(route.when, Scalar) and route.when.value is True)
+
+
+def _test(when: Node | None) -> tuple[str, bool] | None:
+    """A condition as its text without ``not`` and ``!=``, and whether it has to come out true."""
+    if not isinstance(when, Scalar) or type(when.value) is not str or "{{" not in when.value:
+        return None
+    template = parse_template(when.text)
+    if not template.whole or template.problems:
+        return None
+    expr, truth = template.interpolations[0].expr, True
+    while isinstance(expr, Unary) and expr.op == "not":
+        expr, truth = expr.operand, not truth
+    if isinstance(expr, Binary) and expr.op in ("==", "!="):
+        sides = [" ".join(when.text[side.start : side.end].split()) for side in (expr.left, expr.right)]
+        return " == ".join(sides), truth == (expr.op == "==")
+    return " ".join(when.text[expr.start : expr.end].split()), truth
 
 
 def route_codes(state: State) -> Codes | None:
@@ -46,10 +80,9 @@ def route_codes(state: State) -> Codes | None:
     if state.final:
         return None
     names: frozenset[str] = frozenset()
-    routes = taken_routes(state)
-    if any(route.may_fault for route in routes):
+    if any(route.may_fault for route in taken_routes(state)):
         names |= FAULTS.names
-    if not routes or routes[-1].when is not None:
+    if may_find_no_route(state):
         names |= {"route.none"}
     return Codes(False, names) if names else None
 

@@ -42,6 +42,14 @@ def scope_path(owner: Owner) -> str:
     return owner.name if isinstance(owner, State) else ""
 
 
+def scope_words(owner: Owner, *, start: bool = True) -> str:
+    """A scope in words, at the start of a sentence or inside one."""
+    if isinstance(owner, Step):
+        return f"`{owner.id}`"
+    words = f"the state `{owner.name}`" if isinstance(owner, State) else "the workflow"
+    return words[:1].upper() + words[1:] if start else words
+
+
 def place_of(step: Step) -> list[tuple[StepList, Step | State | Workflow]]:
     """The lists that a step stands in with their owners, innermost first."""
     places: list[tuple[StepList, Step | State | Workflow]] = []

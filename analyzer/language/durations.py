@@ -41,12 +41,13 @@ _WORDS: tuple[tuple[str, int], ...] = (
 
 _LITERAL = re.compile(r"(?:(\d{1,18})d)?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})s)?(?:(\d{1,18})ms)?", re.ASCII)
 _AMOUNT = r"(\d{1,18})(?:[.,](\d{1,9}))?"
-_ISO_WEEKS = re.compile(rf"P{_AMOUNT}W", re.ASCII)
-_ISO = re.compile(rf"P(?:{_AMOUNT}D)?(?:T(?=\d)(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?", re.ASCII)
-_LOOSE = re.compile(r"(\d{1,18})(?:[.,](\d{1,9}))?\s*([a-zµμ]{1,12})\s*(?:,|and\b)?\s*", re.ASCII)
-_CALENDAR = re.compile(r"P(?:\d+[YMWD])*\d+[YM]", re.ASCII)
+# Compiled when first needed: most texts are plain literals, and compiling costs start-up time.
+_ISO_WEEKS = rf"P{_AMOUNT}W"
+_ISO = rf"P(?:{_AMOUNT}D)?(?:T(?=\d)(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?"
+_LOOSE = r"(\d{1,18})(?:[.,](\d{1,9}))?\s*([a-zµμ]{1,12})\s*(?:,|and\b)?\s*"
+_CALENDAR = r"P(?:\d+[YMWD])*\d+[YM]"
 _SIGN = re.compile(r"\s*[-+−]")  # the typographic minus is what word processors write
-_CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)", re.ASCII)
+_CLOCK = r"(\d{1,4}):([0-5]\d)"
 
 _LONGEST_TEXT = 128  # no duration below the bound needs more; longer text is not looked at
 _FORMS = "write a duration as `250ms`, `30s`, `5m`, `24h`, `7d`, `1h30m` or `PT24H`"
@@ -66,11 +67,11 @@ def parse_duration(text: str) -> int | None:
 
 
 def _parse_iso(text: str) -> int | None:
-    match = _ISO_WEEKS.fullmatch(text)
+    match = re.fullmatch(_ISO_WEEKS, text, re.ASCII)
     if match is not None:
         units: list[int] = [7 * UNITS_US["d"]]
     else:
-        match = _ISO.fullmatch(text)
+        match = re.fullmatch(_ISO, text, re.ASCII)
         units = [UNITS_US["d"], UNITS_US["h"], UNITS_US["m"], UNITS_US["s"]]
     if match is None or text == "P":
         return None
@@ -132,7 +133,7 @@ def suggest_duration(text: str) -> str | None:
         for candidate in (plain, upper):
             if parse_duration(candidate) is not None:
                 return candidate
-    clock = _CLOCK.fullmatch(plain)
+    clock = re.fullmatch(_CLOCK, plain, re.ASCII)
     if clock is not None:
         return _within_bound(int(clock[1]) * UNITS_US["h"] + int(clock[2]) * UNITS_US["m"])
     return _suggest_loose(_SIGN.sub("", plain).lower())
@@ -140,8 +141,9 @@ def suggest_duration(text: str) -> str | None:
 
 def _suggest_loose(text: str) -> str | None:
     total = position = 0
+    loose = re.compile(_LOOSE, re.ASCII)
     while position < len(text):
-        match = _LOOSE.match(text, position)
+        match = loose.match(text, position)
         if match is None or match[3] not in _ALIASES_US:
             return None
         unit = _ALIASES_US[match[3]]
@@ -166,7 +168,7 @@ def explain_duration_error(text: str) -> str:
         return f"`{shown}` has no unit; did you mean `{_short(plain)}s` (seconds) or `{_short(plain)}m` (minutes)?"
     if _SIGN.match(plain) is not None:
         return f"`{shown}` has a sign, and a duration has none; {hint}"
-    if _CALENDAR.match(plain) is not None:
+    if re.match(_CALENDAR, plain, re.ASCII) is not None:
         return f"`{shown}` counts years or months, which have no fixed length; write days, such as `30d`"
     if suggestion is None and _is_too_long(plain):
         return f"`{shown}` is longer than 10,000 years, the longest duration there is; write a shorter one"
@@ -178,4 +180,7 @@ def _short(digits: str) -> str:
 
 
 def _is_too_long(text: str) -> bool:
-    return bool(_LITERAL.fullmatch(text) or _ISO.fullmatch(text) or _ISO_WEEKS.fullmatch(text)) and text != "P"
+    return (
+        bool(_LITERAL.fullmatch(text) or re.fullmatch(_ISO, text, re.ASCII) or re.fullmatch(_ISO_WEEKS, text, re.ASCII))
+        and text != "P"
+    )

@@ -94,7 +94,7 @@ def _keys(*specs: KeySpec) -> dict[str, KeySpec]:
 K = KeySpec
 
 ROOT_KEYS: Final = _keys(
-    K("workfile", "standard-version", "The Standard version, the string `\"1.0\"`.", required=True),
+    K("workfile", "standard-version", 'The Standard version, the string `"1.0"`.', required=True),
     K("name", "name", "The workflow's identity, stable over the life of every run.", required=True),
     K("version", "text", "The version of this definition, for people."),
     K("description", "text", "What the workflow does, for people."),
@@ -264,9 +264,7 @@ CONSTRUCTS: Final[dict[str, Construct]] = {
             "wf.parallel",
             "map",
             "Run branches side by side, each a step list; binds a scope for each branch.",
-            _keys(
-                ON_BRANCH_FAIL
-            ),
+            _keys(ON_BRANCH_FAIL),
             scope_producing=True,
         ),
         Construct(
@@ -289,9 +287,7 @@ CONSTRUCTS: Final[dict[str, Construct]] = {
             _keys(K("inputs", "map-of-expressions", "The child's inputs.")),
         ),
         Construct("wf.let", "map-of-expressions", "Bind values.", {}),
-        Construct(
-            "wf.fail", "map", "End the run as failed, past every retry, catch and recovery.", {}
-        ),
+        Construct("wf.fail", "map", "End the run as failed, past every retry, catch and recovery.", {}),
         Construct("wf.stop", "map", "End the run as stopped, with a reason and a result.", {}),
     )
 }

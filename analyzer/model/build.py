@@ -92,7 +92,9 @@ class _Builder:
             self._states(states)
             if initial is None and self.workflow.states:
                 self.problems.report(
-                    "missing-key", (0, 0), "A Workfile with `states` lacks `initial`: name the state that runs enter first."
+                    "missing-key",
+                    (0, 0),
+                    "A Workfile with `states` lacks `initial`: name the state that runs enter first.",
                 )
         if steps is not None and (states is None or steps.key.start < states.key.start):
             workflow.steps = self.steps.read_list(steps, "steps", "", "", workflow)

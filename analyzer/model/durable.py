@@ -76,7 +76,9 @@ def _wait_for(step: Step, problems: Problems) -> None:
     if match is None or not isinstance(match.value, Mapping):
         return
     if not match.value.entries:
-        problems.report("match-empty", match.value, "`match` is empty: name at least one correlation field of the trigger.")
+        problems.report(
+            "match-empty", match.value, "`match` is empty: name at least one correlation field of the trigger."
+        )
         return
     if trigger is None or not waitable:
         return
@@ -93,7 +95,10 @@ def _wait_for(step: Step, problems: Problems) -> None:
 
 def _waitable(step: Step, problems: Problems) -> bool:
     trigger, subject = step.trigger, step.subject
-    assert trigger is not None and subject is not None
+    assert trigger is not None
+    assert subject is not None
+    if trigger.faulty & {"source", "correlate_on"}:
+        return False  # the manifest says it
     if trigger.source and trigger.source not in WAITABLE_SOURCES:
         problems.report(
             "trigger-not-waitable",
@@ -131,7 +136,7 @@ def _ambiguity(step: Step, source: Source, problems: Problems, durable: bool) ->
             )
         return
     if durable and action.idempotency == "none" and entry is None and step.on_unknown is None:
-        if any(nearest(name, ("on_unknown",)) for name in step.keys if name not in ("on_fail",) and "unk" in name):
+        if any(nearest(name, ("on_unknown",)) for name in step.keys if "unk" in name):
             return
         edit = add_entry(source, body, step.subject, "on_unknown: halt")
         problems.report(
@@ -177,7 +182,7 @@ def _reconcile(step: Step, source: Source, problems: Problems) -> None:
     if part.steps is not None:
         for probe in walk_steps([part.steps]):
             action = probe.call.action if probe.call is not None else None
-            if action is not None and action.effect == "write":
+            if action is not None and action.effect == "write" and "effect" not in action.faulty:
                 problems.report(
                     "reconcile-writes",
                     probe.anchor_node,
@@ -211,7 +216,11 @@ def _skeleton(step: Step, source: Source) -> list[FixDraft]:
     body = step.entry.value
     if not isinstance(body, Mapping) or body.flow or step.call is None or step.call.action is None:
         return []
-    reads = [each.name for each in (step.call.manifest.actions if step.call.manifest else {}).values() if each.effect == "read"]
+    reads = [
+        each.name
+        for each in (step.call.manifest.actions if step.call.manifest else {}).values()
+        if each.effect == "read"
+    ]
     if not reads:
         return []
     lines = ["reconcile:", "  steps:", f"    - probe: {{ {step.call.connector}.{reads[0]}: {{}} }}", "  outcome: false"]
@@ -256,7 +265,9 @@ def _instant(node: Node) -> int | None:
 def _compare(node: Node, instant: int, past: int | None, problems: Problems, *, moves: bool) -> int | None:
     if past is not None and instant < past:
         problems.report(
-            "wait-deadline-past", node, "This instant is before one that has been waited for already: it is over at once."
+            "wait-deadline-past",
+            node,
+            "This instant is before one that has been waited for already: it is over at once.",
         )
         return past
     return instant if moves else past

@@ -85,7 +85,9 @@ class NameFaults:
             step.id == name for each in self.configuring.lists for step in each.steps
         ):
             bound = next(step for each in self.configuring.lists for step in each.steps if step.id == name)
-            message = f"`{name}` is bound by the wait's own `steps`, which run after this is fixed: read something earlier."
+            message = (
+                f"`{name}` is bound by the wait's own `steps`, which run after this is fixed: read something earlier."
+            )
             return "match-uses-own-steps", message, [(bound.id_node, "bound here, later")]
         if self.reconciling is not None and self.reconciling.id == name:
             message = f"`{name}` is the unresolved action itself and binds nothing yet: find out by a probe."
@@ -151,9 +153,10 @@ def _place_words(step: Step) -> str:
 def _through(step: Step) -> str:
     """How the binding can be read from outside, where it can."""
     owner = step.parent.owner
-    if isinstance(owner, Step) and owner.kind in ("wf.group", "wf.if", "wf.switch", "wf.wait_for"):
-        if step.parent.role not in ("catch", "reconcile"):
-            return f"; outside it is `{owner.id}.{step.id}`"
-    if isinstance(owner, Step) and owner.kind == "wf.parallel" and step.parent.role == "branch":
+    if not isinstance(owner, Step) or step.parent.role in ("catch", "reconcile"):
+        return ""
+    if owner.kind in ("wf.group", "wf.if", "wf.switch", "wf.wait_for"):
+        return f"; outside it is `{owner.id}.{step.id}`"
+    if owner.kind == "wf.parallel":
         return f"; outside it is `{owner.id}.{step.parent.label}.{step.id}`"
     return ""

@@ -275,3 +275,8 @@ def walk_steps(lists: list[StepList]) -> Iterator[Step]:
 def all_steps(workflow: Workflow) -> Iterator[Step]:
     """Every step of a Workfile, in document order."""
     return walk_steps(workflow.top_lists)
+
+
+def span_of(node: Node) -> tuple[int, int]:
+    """The code point span of a tree node."""
+    return node.start, node.end

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping as AbstractMapping
+from collections.abc import Iterable
+from collections.abc import Mapping as AbstractMapping
 from typing import Any, Final
 
 from analyzer.expressions.times import parse_timestamp
@@ -161,7 +162,7 @@ class Reader:
             message = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_word(node)}."
             fixes: list[FixDraft] = []
             if node.value is not None:
-                message += f" Quote it: `\"{node.text}\"`."
+                message += f' Quote it: `"{node.text}"`.'
                 quoted = EditDraft(node.start, node.end, f'"{node.text}"')
                 fixes = [FixDraft("Quote the value", "safe", (quoted,))]
             if spec.kind not in ("text", "version", "standard-version", "connection", "name"):
@@ -179,7 +180,7 @@ class Reader:
             self.problems.report(
                 "unsupported-version",
                 node,
-                f"Standard version `{text}` is not supported; this tool reads version \"{STANDARD_VERSION}\".",
+                f'Standard version `{text}` is not supported; this tool reads version "{STANDARD_VERSION}".',
             )
         return text
 
@@ -192,9 +193,6 @@ class Reader:
             return text
         self.problems.report("invalid-value", node, f"`{shown(text)}` is not {VALUE_KINDS[spec.kind]}.")
         return None
-
-    def _state(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
-        return self._string(entry, node, spec)
 
     def _connection(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
         text = self._string(entry, node, spec)
@@ -210,7 +208,11 @@ class Reader:
         if node.value in spec.values:
             return node.value
         near = nearest(node.value, spec.values)
-        fixes = [] if near is None else [FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(node.start, node.end, near),))]
+        fixes = (
+            []
+            if near is None
+            else [FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(node.start, node.end, near),))]
+        )
         self.problems.report(
             "invalid-value",
             node,
@@ -220,7 +222,7 @@ class Reader:
         )
         return None
 
-    def _boolean(self, entry: Entry, node: Scalar, spec: KeySpec) -> bool | None:
+    def _boolean(self, entry: Entry, node: Scalar, _spec: KeySpec) -> bool | None:
         if isinstance(node.value, bool):
             return node.value
         self.wrong_kind(entry, "true or false")
@@ -299,7 +301,7 @@ _LITERALS: Final = {
     "standard-version": Reader._standard_version,
     "identifier": Reader._pattern,
     "name": Reader._pattern,
-    "state": Reader._state,
+    "state": Reader._text,
     "connection": Reader._connection,
     "enum": Reader._enum,
     "boolean": Reader._boolean,
@@ -329,4 +331,3 @@ def shown(text: str) -> str:
     """Text of the file as it may stand in a message: one line, not too long."""
     line = " ".join(text.split())
     return line if len(line) <= 60 else line[:59] + "…"
-

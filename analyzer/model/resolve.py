@@ -76,7 +76,7 @@ class Resolver:
         if result.manifest is None and not result.problems_exist:
             where: Node = item.value
             if isinstance(where, Mapping):
-                where = where.get("manifest") or where
+                where = where.get(result.part) or where
             self.problems.report("unknown-connector", where, f"The connector `{name}` cannot be read: {result.reason}")
             self.missing.add(name)
 
@@ -113,7 +113,10 @@ class Resolver:
         suffix = f"Did you mean `{near}`?" if near else f"It has {_some(call.manifest.actions)}."
         fixes = [rename_fix(key, f"{call.connector}.{near}")] if near else []
         self.problems.report(
-            "unknown-action", key, f"The connector `{call.connector}` has no action `{shown(call.name)}`. {suffix}", fixes=fixes
+            "unknown-action",
+            key,
+            f"The connector `{call.connector}` has no action `{shown(call.name)}`. {suffix}",
+            fixes=fixes,
         )
 
     def _trigger(self, reference: object, where: Node, connection: Entry | None) -> TriggerDecl | None:

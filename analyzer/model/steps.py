@@ -101,7 +101,9 @@ class StepReader:
         entries = [entry for entry in item.entries if isinstance(entry.key, Scalar) and type(entry.key.value) is str]
         if not entries:
             if not item.entries:
-                self.problems.report("wrong-kind", item, "A step is a map of one key, `- id: …`, but this one is empty.")
+                self.problems.report(
+                    "wrong-kind", item, "A step is a map of one key, `- id: …`, but this one is empty."
+                )
             return None
         entry = entries[0]
         if len(entries) > 1 and not self._several_keys(entries):
@@ -153,12 +155,13 @@ class StepReader:
                 "reserved-name", key, f"`{step.id}` is a word of the language and cannot be a step id: choose another."
             )
         elif not IDENTIFIER.match(step.id):
-            self.problems.report("invalid-value", key, f"The step id `{shown(step.id)}` is not {VALUE_KINDS['identifier']}.")
-        elif step.id in WAIT_RESERVED and isinstance(parent.owner, Step) and parent.owner.kind == "wf.wait_for":
-            if parent.role == "steps":
-                self.problems.report(
-                    "reserved-name", key, f"`{step.id}` is a field of the wait's own binding: choose another step id."
-                )
+            self.problems.report(
+                "invalid-value", key, f"The step id `{shown(step.id)}` is not {VALUE_KINDS['identifier']}."
+            )
+        elif step.id in WAIT_RESERVED and _is_in_wait(parent):
+            self.problems.report(
+                "reserved-name", key, f"`{step.id}` is a field of the wait's own binding: choose another step id."
+            )
 
     def _subject(self, step: Step) -> None:
         """Find the one subject key and set ``kind`` and ``call``."""
@@ -186,7 +189,9 @@ class StepReader:
     def _no_subject(self, step: Step) -> None:
         near = [name for name in step.keys if f"wf.{name}" in CONSTRUCTS]
         if near:
-            fix = FixDraft(f"Change to `wf.{near[0]}`", "unsafe", (EditDraft(*_span(step.keys[near[0]].key), f"wf.{near[0]}"),))
+            fix = FixDraft(
+                f"Change to `wf.{near[0]}`", "unsafe", (EditDraft(*_span(step.keys[near[0]].key), f"wf.{near[0]}"),)
+            )
             self.problems.report(
                 "subject-count",
                 step.id_node,
@@ -292,7 +297,9 @@ class StepReader:
     def _switch(self, step: Step) -> None:
         assert step.subject is not None
         self.expression(step.subject, KeySpec("wf.switch", "scalar-expression", ""))
-        cases = self.reader.mapping(step.keys["cases"], "a map of literals to step lists") if "cases" in step.keys else None
+        cases = (
+            self.reader.mapping(step.keys["cases"], "a map of literals to step lists") if "cases" in step.keys else None
+        )
         for entry in cases.entries if cases is not None else ():
             key = entry.key
             if not isinstance(key, Scalar) or key.broken or type(key.value) not in (str, int, bool):
@@ -313,9 +320,13 @@ class StepReader:
             return
         for name, entry in self.reader.string_entries(branches).items():
             if name in RESERVED_WORDS:
-                self.problems.report("reserved-name", entry.key, f"`{name}` is a word of the language: choose another name.")
+                self.problems.report(
+                    "reserved-name", entry.key, f"`{name}` is a word of the language: choose another name."
+                )
             elif not IDENTIFIER.match(name):
-                self.problems.report("invalid-value", entry.key, f"The branch `{shown(name)}` is not {VALUE_KINDS['identifier']}.")
+                self.problems.report(
+                    "invalid-value", entry.key, f"The branch `{shown(name)}` is not {VALUE_KINDS['identifier']}."
+                )
             found = self.read_list(entry, "branch", name, f"{step.path}.{name}.", step)
             if found is not None:
                 step.lists.append(found)
@@ -391,10 +402,10 @@ class StepReader:
         if is_null(entry.value):
             self.reader.wrong_kind(entry, VALUE_KINDS[spec.kind])
 
-    def _when(self, step: Step, entry: Entry) -> None:
+    def _when(self, _step: Step, entry: Entry) -> None:
         self.expression(entry, MODIFIERS["when"].key)
 
-    def _idempotency_key(self, step: Step, entry: Entry) -> None:
+    def _idempotency_key(self, _step: Step, entry: Entry) -> None:
         self.expression(entry, MODIFIERS["idempotency_key"].key)
 
     def _connection(self, step: Step, entry: Entry) -> None:
@@ -435,7 +446,9 @@ class StepReader:
             if not isinstance(item, Mapping):
                 if not is_broken(item):
                     self.problems.report(
-                        "wrong-kind", item, f"A handler is a map of `codes`, `steps`, `result`, but this is {kind_word(item)}."
+                        "wrong-kind",
+                        item,
+                        f"A handler is a map of `codes`, `steps`, `result`, but this is {kind_word(item)}.",
                     )
                 continue
             keys = self.reader.fields(item, CATCH_KEYS, item, "a handler")
@@ -485,7 +498,10 @@ class StepReader:
             return
         for extra in dotted[1:]:
             self.problems.report(
-                "subject-count", extra.key, "`undo` is one action call: remove the second.", related=[(dotted[0].key, "the first")]
+                "subject-count",
+                extra.key,
+                "`undo` is one action call: remove the second.",
+                related=[(dotted[0].key, "the first")],
             )
         key = dotted[0].key
         assert isinstance(key, Scalar)
@@ -500,10 +516,14 @@ class StepReader:
 
     def _undo_extra(self, name: str, item: Entry) -> None:
         if name in MODIFIERS:
-            self.problems.report("misplaced-modifier", item.key, f"`{name}` cannot stand on `undo`: it has one attempt.")
+            self.problems.report(
+                "misplaced-modifier", item.key, f"`{name}` cannot stand on `undo`: it has one attempt."
+            )
         else:
             self.problems.report(
-                "unknown-key", item.key, f"`{shown(name)}` is not a key of `undo`: only the action and `connection` are."
+                "unknown-key",
+                item.key,
+                f"`{shown(name)}` is not a key of `undo`: only the action and `connection` are.",
             )
 
     def _recovery(self, step: Step, entry: Entry) -> None:
@@ -539,6 +559,11 @@ _MODIFIERS: dict[str, Callable[[StepReader, Step, Entry], None]] = {
 }
 
 
+def _is_in_wait(parent: StepList) -> bool:
+    """Whether the list is the `steps` of a wait."""
+    return parent.role == "steps" and isinstance(parent.owner, Step) and parent.owner.kind == "wf.wait_for"
+
+
 def _span(node: Node) -> tuple[int, int]:
     return node.start, node.end
 
@@ -551,4 +576,3 @@ def _allowed_on(name: str) -> str:
         return "every step but `wf.fail` and `wf.stop`"
     words = ["actions"] if "action" in on else []
     return " and ".join([*words, listed(constructs)] if constructs else words)
-

@@ -194,9 +194,13 @@ class ValueTyper:
         at = f"`{fault.where.lstrip('.')}` of {what}" if fault.where else what
         related = [(Place(r.start, r.end, r.path), r.text) for r in fault.found.why if r.start >= 0]
         if fault.kind == "null":
-            message = f"{_upper(at)} may be null here, and `{describe(fault.wanted)}` is needed: {because(fault.found)}."
+            message = (
+                f"{_upper(at)} may be null here, and `{describe(fault.wanted)}` is needed: {because(fault.found)}."
+            )
             if fault.found.kind == "null":
-                message = f"{_upper(at)} is null here, and `{describe(fault.wanted)}` is needed: {because(fault.found)}."
+                message = (
+                    f"{_upper(at)} is null here, and `{describe(fault.wanted)}` is needed: {because(fault.found)}."
+                )
             if scalar is not None:
                 message += " Give a default with `??`, or test it first."
             self.problems.report("nullable-value", where, message, related=related)

@@ -51,4 +51,5 @@ inputs, states and branches in lower-case letters, digits and `_`, a letter firs
 
 None.
 """,
+    fixable=True,
 )

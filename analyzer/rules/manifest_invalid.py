@@ -62,4 +62,5 @@ trigger says its `source`, and lists in `correlate_on` fields of its `payload`.
 
 None.
 """,
+    fixable=True,
 )

@@ -50,5 +50,6 @@ Remove the guard. When the value was meant to be optional, say so where it is de
 
 None.
 """,
+    fixable=True,
     tags=("unused",),
 )

@@ -66,4 +66,5 @@ reads null, and `?? "nobody"` replaces it. Several tests that depend on each oth
 
 None.
 """,
+    fixable=True,
 )

@@ -66,4 +66,5 @@ given. Where nothing can be looked up, `on_unknown: halt` asks an operator.
 
 None.
 """,
+    fixable=True,
 )

@@ -55,4 +55,5 @@ Give the second subject a step of its own, and add a subject where none is. Cons
 
 None.
 """,
+    fixable=True,
 )

@@ -51,4 +51,5 @@ Take the suggested name, or one of those that the manifest declares.
 
 None.
 """,
+    fixable=True,
 )

@@ -53,4 +53,5 @@ level further out.
 
 None.
 """,
+    fixable=True,
 )

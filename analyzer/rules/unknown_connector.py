@@ -49,4 +49,5 @@ Correct the name, or put the manifest where it is looked for: `connectors/NAME.c
 
 None.
 """,
+    fixable=True,
 )

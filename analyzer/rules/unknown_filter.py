@@ -51,4 +51,5 @@ The filters are `default`, `upper`, `lower`, `trim`, `replace`, `split`, `join`,
 
 None.
 """,
+    fixable=True,
 )

@@ -55,4 +55,5 @@ deeper.
 
 None.
 """,
+    fixable=True,
 )

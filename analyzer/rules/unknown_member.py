@@ -56,4 +56,5 @@ Use one of the fields in the message. When the connector really gives more than 
 
 None.
 """,
+    fixable=True,
 )

@@ -52,4 +52,5 @@ Correct the name. Inputs are read as `inputs.NAME`, results by the step's id, an
 
 None.
 """,
+    fixable=True,
 )

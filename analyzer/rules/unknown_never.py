@@ -51,5 +51,6 @@ Remove `on_unknown`. For a read that fails now and then use `retry`.
 
 None.
 """,
+    fixable=True,
     tags=("unused",),
 )

@@ -69,4 +69,5 @@ failure (for calls that may be missed), `abort` says that the default is meant. 
 
 None.
 """,
+    fixable=True,
 )

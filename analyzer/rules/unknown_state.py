@@ -66,4 +66,5 @@ Take the suggested state, or add the one that is missing.
 
 None.
 """,
+    fixable=True,
 )

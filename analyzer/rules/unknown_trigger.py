@@ -57,4 +57,5 @@ Take the suggested name, or one of those that the manifest declares under `trigg
 
 None.
 """,
+    fixable=True,
 )

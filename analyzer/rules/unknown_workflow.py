@@ -66,4 +66,5 @@ folder above both.
 
 None.
 """,
+    fixable=True,
 )

@@ -55,5 +55,6 @@ Read it, or remove it. Callers that still pass it need the change too.
 
 None.
 """,
+    fixable=True,
     tags=("unused",),
 )

@@ -52,5 +52,6 @@ the line above it.
 
 None.
 """,
+    fixable=True,
     tags=("unused",),
 )

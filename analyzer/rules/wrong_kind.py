@@ -53,4 +53,5 @@ a date or `true` needs quotes.
 
 None.
 """,
+    fixable=True,
 )

@@ -1,7 +1,6 @@
 """The tolerant parser's half for block structure: indentation, maps, lists, block scalars.
 
-It goes from line to line: ``at`` is where the next line's text starts and ``indent`` is its column, -1 at the end of the
-document. Every method that reads a node leaves these at the first line after it.
+Every method that reads a node leaves the reader at the first line after it.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from typing import Final
 from analyzer.syntax.flow import FlowReader
 from analyzer.syntax.keys import finish_mapping
 from analyzer.syntax.limits import KEY_LENGTH, NESTING
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.lines import BLANK_LINES, SIMPLE_KEY, LineReader
+from analyzer.syntax.nodes import Entry, Mapping, Node, Sequence
 from analyzer.syntax.properties import Properties, scan_properties
 from analyzer.syntax.reading import (
     ALIAS,
-    CANNOT_START,
     CLOSES_NOTHING,
     COLON,
     DOUBLE,
@@ -29,96 +28,32 @@ from analyzer.syntax.reading import (
     TO_LINE_END,
     Broken,
     Reading,
+    cannot_start,
 )
 from analyzer.syntax.scalar_text import block_header, block_indent, block_lines, block_pieces, joined
 
-_BLANK_LINES = re.compile(r"(?:[ \t\r]*+(?:#[^\n]*+)?\n)*+( *+)")
-_INDENT = re.compile(r"[ \t]*")
-_TAB: Final = 2
 _REST = re.compile(r"[ \t\r]*(?:#[^\n]*)?\n")
 _BLANKS = re.compile(r"[ \t]*")
-_SIMPLE_KEY = re.compile(r"([A-Za-z_][0-9A-Za-z_.-]*+):(?=[ \t\r\n])")
 _FLOW_AS_KEY = re.compile(r"[^\n]*[\]}][ \t]*:[ \t\r\n]")
 _NO_SPACE = re.compile(r"""([A-Za-z_][\w.?-]*|"[^"\n]*"|'[^'\n]*'):(?=[^ \t\r\n/])""")
+_NAME_ALONE = re.compile(r"[A-Za-z_][\w.?-]*(?:[ \t\r]*(?:[ \t]#[^\n]*)?\n|:[^ \t\r\n/])")
 _NEXT_LINE = re.compile(r"[ \t\r]*\n(?:[ \t]*\r?\n)*( *)([ \t]*)")
 _DASHES = re.compile(r"-+[ \t]*")
 _AFTER_QUOTE = re.compile(r"[ \t\r]*(?:[#\n]|:[ \t\r\n])")
 _SHOWN: Final = 40
 
 
-class BlockReader:
+class BlockReader(LineReader):
     """Reads one document of a text."""
 
-    __slots__ = ("_lists", "_shift", "_tabbed", "at", "flow", "indent", "line", "reading", "text")
+    __slots__ = ("flow",)
 
     def __init__(self, reading: Reading) -> None:
-        self.reading = reading
-        self.text = reading.text
+        super().__init__(reading)
         self.flow = FlowReader(reading)
-        self.line = 0
-        self.at = 0
-        self.indent = -1
-        self._shift = 0
-        self._tabbed = False
-        self._lists = 0
-
-    # --- lines ---------------------------------------------------------------------------------------------------
-
-    def advance(self, position: int) -> None:
-        """Go to the next line with text; ``position`` is the start of a line."""
-        text = self.text
-        found = _BLANK_LINES.match(text, position)
-        assert found is not None
-        at = found.end()
-        self.line = at - len(found[1])
-        self.at = at
-        self.indent = at - self.line
-        self._shift = 0
-        if at >= self.reading.size:
-            self.at = self.reading.size
-            self.indent = -1
-        elif text[at] == "\t":
-            self._tabs()
-        elif self.indent == 0 and text[at] in "-." and MARKER.match(text, at):
-            self.indent = -1
-        else:
-            self._tabbed = False
-
-    def _tabs(self) -> None:
-        found = _INDENT.match(self.text, self.line)
-        assert found is not None
-        if not self._tabbed:
-            self.reading.problem(self.at, found.end(), "A tab cannot be used to indent; use spaces.")
-        self._tabbed = True
-        self.at = found.end()
-        self.indent = found[0].count(" ") + _TAB * found[0].count("\t")
-        self._shift = self.indent - (self.at - self.line)
-
-    def _column(self, position: int) -> int:
-        return position - self.line + self._shift
-
-    def _line_end(self, position: int) -> int:
-        return self.text.find("\n", position)
-
-    def _skip_line(self, position: int) -> None:
-        self.advance(self._line_end(position) + 1)
-
-    def _dash(self) -> bool:
-        return self.text[self.at] == "-" and self.text[self.at + 1] in " \t\r\n"
 
     def _entry_like(self) -> bool:
         return ENTRY_LIKE.match(self.text, self.at) is not None or self._key_colon(self.at) >= 0
-
-    def _words(self) -> tuple[int, int]:
-        """The span that a problem with the whole current line is shown on: its key, or its text."""
-        found = _SIMPLE_KEY.match(self.text, self.at)
-        if found:
-            return self.at, found.end(1)
-        line = TO_LINE_END.match(self.text, self.at)
-        end = line.end() if line else self.at
-        while end > self.at + 1 and self.text[end - 1] in " \t\r":
-            end -= 1
-        return self.at, end
 
     def _swallow(self, column: int) -> int:
         """Skip deeper lines that begin no entry; answers the end of the last one, or -1."""
@@ -154,16 +89,25 @@ class BlockReader:
 
     def _lost_colon(self, at: int, column: int) -> bool:
         """Whether a line without a colon is a key that lost it: the next line begins an entry at or right of it."""
-        found = PLAIN_BLOCK.match(self.text, at)
-        rest = _REST.match(self.text, found.end()) if found else None
+        text = self.text
+        if text[at] in "\"'":
+            quoted = (DOUBLE if text[at] == '"' else SINGLE).match(text, at)
+            if quoted and _AFTER_QUOTE.match(text, quoted.end()):
+                return False
+            rest = TO_LINE_END.match(text, at)
+            past = rest.end() + 1 if rest else at
+        else:
+            found = PLAIN_BLOCK.match(text, at)
+            rest = _REST.match(text, found.end()) if found else None
+            past = rest.end() if rest else 0
         if rest is None:
             return False
-        following = _BLANK_LINES.match(self.text, rest.end())
+        following = BLANK_LINES.match(text, past)
         assert following is not None
         place = following.end()
-        begins = place - following.start(1) >= column and ENTRY_LIKE.match(self.text, place) is not None
+        begins = place - following.start(1) >= column and ENTRY_LIKE.match(text, place) is not None
         # A dash that goes on with the line's plain text is text; only one with a key after it cannot be.
-        return begins and (self.text[place] != "-" or self._key_after_dash(place))
+        return begins and (text[place] != "-" or self._key_after_dash(place))
 
     def _key_after_dash(self, place: int) -> bool:
         found = _DASHES.match(self.text, place)
@@ -235,25 +179,33 @@ class BlockReader:
             return self._too_deep(parent)
         node = Sequence(self.at, self.at, [])
         factory.collection(node, properties)
-        self._lists += 1
-        accepted = {column}
+        self._lists.append(column)
+        told = False
         first = True
-        while first or self.indent > parent:
+        while first or self.indent > parent or self._stray(parent):
             first = False
             if self._dash():
-                if self.indent not in accepted and node.items:
-                    accepted.add(self.indent)
-                    self._misplaced(column)
+                if self.indent != column and node.items:
+                    told = self._misplaced(column, told)
                 node.end = self.at + 1
                 node.items.append(self._value(self.at + 1, self._own(column), True, False))
-            elif self.indent < column or (indentless and self.indent == column):
+            elif (0 <= self.indent < column and not self._stray(parent)) or (indentless and self.indent == column):
                 break
             else:
-                self._no_dash(node, column)
+                told = self._no_dash(node, column, told)
             node.end = max(node.end, node.items[-1].end)
-        self._lists -= 1
+        self._lists.pop()
         factory.open.pop()
         return node
+
+    def _stray(self, parent: int) -> bool:
+        """Whether the line is text that belongs nowhere, and the lines after it go on as before it."""
+        if self.indent < 0 or self.text[self.at] in "?:" or self._entry_like():
+            return False
+        if self.indent in self._maps and _NAME_ALONE.match(self.text, self.at):
+            return False
+        below = BLANK_LINES.match(self.text, self._line_end(self.at) + 1)
+        return below is not None and below.end() < self.reading.size and len(below[1]) > parent
 
     def _own(self, column: int) -> int:
         """The column of the current entry: its line's own when that is misplaced, else the collection's."""
@@ -262,14 +214,19 @@ class BlockReader:
     def _first_text(self) -> int:
         return self.line + self.indent - self._shift
 
-    def _misplaced(self, column: int) -> None:
-        which = "more" if self.indent > column else "less"
-        start, end = self._words()
-        self.reading.problem(
-            start, end, f"This line is indented {which} than the entries around it; indent it by {column} spaces."
-        )
+    def _tell(self, told: bool, start: int, end: int, message: str) -> bool:
+        """Report the first line of a region only: ``told`` says that it was, and so is the answer."""
+        if not told:
+            self.reading.problem(start, end, message)
+        return True
 
-    def _no_dash(self, node: Sequence, column: int) -> None:
+    def _misplaced(self, column: int, told: bool) -> bool:
+        which = "more" if self.indent > column else "less"
+        where = f"indent it by {column} spaces" if column else "do not indent it"
+        message = f"This line is indented {which} than the entries around it; {where}."
+        return self._tell(told, *self._words(), message)
+
+    def _no_dash(self, node: Sequence, column: int, told: bool) -> bool:
         """A line among list items that does not begin with a dash and a blank."""
         start, end = self._words()
         dashes = _DASHES.match(self.text, self.at)
@@ -278,14 +235,17 @@ class BlockReader:
             self.reading.problem(start, dashes.end(), message)
             self.at = dashes.end()
             node.items.append(self._value(self.at, column, True, False))
-        elif self._entry_like():
-            self.reading.problem(start, end, "This entry of the list has no `-`; write `- ` before it.")
+            return told
+        if self._entry_like():
+            told = self._tell(told, start, end, "This entry of the list has no `-`; write `- ` before it.")
             node.items.append(self.node(self.indent, column - 1 if self.indent == column else column))
-        else:
-            self.reading.problem(start, end, "This line belongs to no entry; remove it, or write `- ` before it.")
-            self._skip_line(self.at)
-            self._swallow(column)
-            node.items.append(self.reading.broken(start, end))
+            return told
+        message = "This line belongs to no entry; remove it, or write `- ` before it."
+        told = self._tell(told, start, end, message)
+        self._skip_line(self.at)
+        self._swallow(column)
+        node.items.append(self.reading.broken(start, end))
+        return told
 
     # --- maps ----------------------------------------------------------------------------------------------------
 
@@ -295,50 +255,52 @@ class BlockReader:
             return self._too_deep(parent)
         node = Mapping(self.at, self.at, [])
         factory.collection(node, properties)
-        accepted = {column}
+        self._maps.append(column)
+        told = False
         first = True
-        while first or self.indent > parent:
+        while first or self.indent > parent or self._stray(parent):
             if not first and self._dash():
                 if self._lists:
                     break
-                self._list_in_map(column)
+                told = self._list_in_map(column, told)
                 continue
-            if not first and self.indent not in accepted:
+            if not first and self.indent != column:
                 if not self._entry_like():
-                    self._stray_line(column)
+                    told = self._stray_line(told)
                     continue
-                accepted.add(self.indent)
-                self._misplaced(column)
+                told = self._misplaced(column, told)
+            else:
+                told = False
             entry = self._entry(column if first else self._own(column))
             if entry is not None:
                 node.entries.append(entry)
                 node.end = max(entry.value.end, entry.key.end)
             first = False
+        self._maps.pop()
         factory.open.pop()
         return finish_mapping(node, self.text, self.reading.problems)
 
-    def _list_in_map(self, column: int) -> None:
-        start, end = self._words()
-        self.reading.problem(
-            start, end, "A list item cannot stand among the keys of a map; indent it below its key, or remove the `-`."
-        )
+    def _list_in_map(self, column: int, told: bool) -> bool:
+        message = "A list item cannot stand among the keys of a map; indent it below its key, or remove the `-`."
+        told = self._tell(told, *self._words(), message)
         self._sequence(self.indent, max(self.indent - 1, column - 1), None, True)
+        return told
 
-    def _stray_line(self, column: int) -> None:
+    def _stray_line(self, told: bool) -> bool:
         start, end = self._words()
         if self.text[start] in "]}":
             end = start + 1
             message = CLOSES_NOTHING.format(self.text[start])
         else:
             message = "This line belongs to no entry; remove it, or write it as `name: value`."
-        self.reading.problem(start, end, message)
+        told = self._tell(told, start, end, message)
         self._skip_line(self.at)
-        self._swallow(column)
+        return told
 
     def _entry(self, column: int) -> Entry | None:
         text = self.text
         at = self.at
-        simple = _SIMPLE_KEY.match(text, at)
+        simple = SIMPLE_KEY.match(text, at)
         if simple:
             key: Node = self.reading.scalar(at, simple.end(1), simple[1], "plain", None)
             return Entry(key, self._value(simple.end(), column, False, True))
@@ -437,7 +399,7 @@ class BlockReader:
             self._skip_line(at)
             return None
         if text[at] in "]}":
-            self._stray_line(column)
+            self._stray_line(False)
             return None
         if PLAIN_BLOCK.match(text, at) is None and text[at] not in "\"'":
             self.reading.problem(at, at + 1, f"`{text[at]}` cannot start a key; quote it, or remove this line.")
@@ -450,8 +412,10 @@ class BlockReader:
         comment = self.text.find(" #", start, end)
         end = comment if comment > 0 else end
         key = self.reading.broken(start, end)
-        shown = key.text if len(key.text) <= _SHOWN and " " not in key.text else "name"
-        self.reading.problem(start, key.end, f"This key has no colon; write `{shown}: value`.")
+        word = key.text.split(" ")[0]
+        shown = word if len(word) <= _SHOWN else "name"
+        if not self._tabbed:
+            self.reading.problem(start, key.end, f"This key has no colon; write `{shown}: value`.")
         self._skip_line(start)
         if self.indent > column and self._entry_like():
             key.broken = False
@@ -513,8 +477,8 @@ class BlockReader:
         if self._dash():
             self.reading.problem(at, at + 1, "A list begins on its own line; put this `-` below, or quote the text.")
             return self.node(self._column(at), parent)
-        message = CLOSES_NOTHING if text[at] in "]}" else CANNOT_START
-        self.reading.problem(at, at + 1, message.format(text[at]))
+        message = CLOSES_NOTHING.format(text[at]) if text[at] in "]}" else cannot_start(text[at])
+        self.reading.problem(at, at + 1, message)
         end = self._line_end(at)
         self._skip_line(at)
         past = self._swallow(parent)
@@ -543,7 +507,7 @@ class BlockReader:
         name = self.reading.alias_name(at)
         end = at + 1 + len(name)
         if not name:
-            self.reading.problem(at, end, CANNOT_START.format("*"))
+            self.reading.problem(at, end, cannot_start("*"))
             self._skip_line(at)
             return self.reading.broken(at, self._line_end(at))
         node = self.reading.factory.alias(name, at, end)
@@ -552,11 +516,13 @@ class BlockReader:
 
     def _flow(self, at: int, parent: int, properties: Properties | None) -> Node:
         interpolation = INTERPOLATION.match(self.text, at)
+        if interpolation and not _REST.match(self.text, interpolation.end()):
+            node: Node = self.reading.broken(at, self._line_end(at))
+            self.reading.problem(at, node.end, 'A text with an interpolation must be quoted: write `"{{ … }} …"`.')
+            self._skip_line(at)
+            return node
         node = self.flow.read(at, parent, properties)
-        end = self.flow.position
-        if interpolation and not isinstance(node, Scalar) and not _REST.match(self.text, end):
-            end = interpolation.end()
-        self._finish(max(end, at + 1))
+        self._finish(max(self.flow.position, at + 1))
         return node
 
     def _quoted(self, at: int, parent: int, properties: Properties | None) -> Node:

@@ -64,7 +64,7 @@ def _unused(text: str, count: int) -> list[str]:
                 found.append(chr(code))
                 if len(found) == count:
                     return found
-    # Only a text made of every private character comes here; its hidden ones are then read as the replacement character.
+    # Only a text made of every private character comes here; its hidden ones are read as replacement characters.
     return ["\ufffd"] * count
 
 

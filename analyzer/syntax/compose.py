@@ -16,16 +16,14 @@ from ruamel.yaml.events import (
     MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
-    SequenceStartEvent,
     StreamEndEvent,
 )
 
 from analyzer.syntax.keys import finish_mapping
 from analyzer.syntax.limits import NESTING
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, ScalarValue, Sequence
 from analyzer.syntax.problems import Problems
 from analyzer.syntax.properties import Factory, Properties, scan_properties
-from analyzer.syntax.resolve import MAYBE_TYPED
 
 _STYLES: Final[dict[str | None, ScalarStyle]] = {
     "": "plain",
@@ -94,49 +92,61 @@ class Composer:
     def _document(self) -> Node:
         events = self.events
         stack: list[tuple[list[Node], Mapping | Sequence]] = []
-        children: list[Node] = []
-        append = children.append
-        factory = self.factory
+        top: list[Node] = []
+        children = top
+        append = top.append
+        opened = self.factory.open
+        scalar = self.factory.scalar
+        known: dict[str, ScalarValue] = {}
         hashed = "#" in self.text
-        top: list[Node] = children
         while True:
             event = events()
             kind = event.__class__
             if kind is ScalarEvent:
-                start = event.start_mark.index
-                end = event.end_mark.index
                 text = event.value
-                if event.ctag is not None or event.anchor is not None:
-                    append(self._scalar_with_properties(event))
+                if event.ctag is not None or event.anchor is not None or not text:
+                    append(self._odd_scalar(event, stack, children))
                 elif not event.style:
-                    if not text:
-                        append(factory.scalar(*self._absent(stack, children, end), "", "plain"))
-                    elif text[0] in MAYBE_TYPED:
-                        append(factory.scalar(start, end, text, "plain"))
+                    if text in known:
+                        append(Scalar(event.start_mark.index, event.end_mark.index, known[text], text))
                     else:
-                        append(Scalar(start, end, text, text))
+                        node = scalar(event.start_mark.index, event.end_mark.index, text, "plain")
+                        append(node)
+                        if not node.broken:
+                            known[text] = node.value
                 elif event.style in "|>":
-                    append(Scalar(start, block_end(self.text, start, end), text, text, _STYLES[event.style]))
-                else:
+                    start = event.start_mark.index
+                    end = block_end(self.text, start, event.end_mark.index)
                     append(Scalar(start, end, text, text, _STYLES[event.style]))
+                else:
+                    append(Scalar(event.start_mark.index, event.end_mark.index, text, text, _STYLES[event.style]))
                 if hashed and "#" in text:
                     self.hashes.append((children[-1].start, children[-1].end))
-            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                finished = children
+                children, collection = stack.pop()
+                append = children.append
+                opened.pop()
+                end = event.end_mark.index
+                # An end event without width is the end of indentation, or of a lone pair in a flow list.
+                collection.end = finished[-1].end if event.start_mark.index == end and finished else end
+                if kind is MappingEndEvent:
+                    collection.entries = list(map(Entry, finished[::2], finished[1::2]))  # type: ignore[union-attr]
+                    append(finish_mapping(collection, self.text, self.problems))  # type: ignore[arg-type]
+                else:
+                    collection.items = finished  # type: ignore[union-attr]
+                    append(collection)
+            elif kind is AliasEvent:
+                if ":" in event.anchor:
+                    raise PartsDiffer
+                append(self.factory.alias(event.anchor, event.start_mark.index, event.end_mark.index))
+            else:
                 if len(stack) >= NESTING.value:
                     raise NestedTooDeeply
                 stack.append((children, self._begin(event, kind is MappingStartEvent)))
                 children = []
                 append = children.append
                 continue
-            elif kind is AliasEvent:
-                if ":" in event.anchor:
-                    raise PartsDiffer
-                append(factory.alias(event.anchor, event.start_mark.index, event.end_mark.index))
-            elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                finished = children
-                children, node = stack.pop()
-                append = children.append
-                append(self._finish(node, finished, event))
             if not stack:
                 return top[0]
 
@@ -149,55 +159,46 @@ class Composer:
         node: Mapping | Sequence
         flow = bool(event.flow_style)
         node = Mapping(start, start, [], flow) if mapping else Sequence(start, start, [], flow)
-        self.factory.collection(node, properties)
+        if properties is None:
+            self.factory.open.append(node)
+        else:
+            self.factory.collection(node, properties)
         return node
 
     def _properties(self, event: Any) -> Properties:
-        start = event.start_mark.index
         count = (event.anchor is not None) + (event.ctag is not None)
-        found = scan_properties(self.text, start, True, count)
+        found = scan_properties(self.text, event.start_mark.index, True, count)
         if found.count != count or (found.tag is None) != (event.ctag is None):
             # ruamel.yaml loses a tag that stands before an anchor.
             raise PartsDiffer
         return found
 
-    def _finish(self, node: Mapping | Sequence, children: list[Node], event: Any) -> Node:
-        end: int = event.end_mark.index
-        # An end event without width is the end of indentation, or of a lone pair in a flow list.
-        node.end = children[-1].end if event.start_mark.index == end and children else end
-        self.factory.open.pop()
-        if isinstance(node, Mapping):
-            pairs = iter(children)
-            node.entries = [Entry(key, value) for key, value in zip(pairs, pairs, strict=True)]
-            return finish_mapping(node, self.text, self.problems)
-        else:
-            node.items = children
-        return node
-
-    def _absent(
-        self, stack: list[tuple[list[Node], Mapping | Sequence]], children: list[Node], end: int
-    ) -> tuple[int, int]:
-        """Where an absent value stands: past its colon or dash, or past its key when there is no colon."""
-        if not stack or not isinstance(stack[-1][1], Mapping):
-            return end, end
-        if len(children) % 2:
-            key_end = children[-1].end
-            to_colon = _TO_FLOW_COLON if stack[-1][1].flow else _TO_COLON
-            colon = to_colon.match(self.text, key_end)
-            end = colon.end() if colon else key_end
-        else:
-            raise PartsDiffer
-        return end, end
-
-    def _scalar_with_properties(self, event: Any) -> Scalar:
-        properties = self._properties(event)
-        start, end = properties.content, event.end_mark.index
+    def _odd_scalar(
+        self, event: Any, stack: list[tuple[list[Node], Mapping | Sequence]], siblings: list[Node]
+    ) -> Scalar:
+        """A scalar that is empty, or has properties."""
+        start, end = event.start_mark.index, event.end_mark.index
         style = _STYLES[event.style]
+        properties = None
+        if event.anchor is not None or event.ctag is not None:
+            properties = self._properties(event)
+            start = properties.content
         if style == "plain" and not event.value:
-            start = end = properties.end
-        elif event.style in ("|", ">"):
+            start = end = self._absent(stack, siblings, end) if properties is None else properties.end
+        elif style in ("literal", "folded"):
             end = block_end(self.text, start, end)
         return self.factory.scalar(start, end, event.value, style, properties)
+
+    def _absent(self, stack: list[tuple[list[Node], Mapping | Sequence]], siblings: list[Node], end: int) -> int:
+        """Where an absent value stands: past its colon or dash, or past its key when there is no colon."""
+        if not stack or not isinstance(stack[-1][1], Mapping):
+            return end
+        if len(siblings) % 2 == 0:
+            # An absent key: the event parsers do not say where it would stand.
+            raise PartsDiffer
+        key_end = siblings[-1].end
+        colon = (_TO_FLOW_COLON if stack[-1][1].flow else _TO_COLON).match(self.text, key_end)
+        return colon.end() if colon else key_end
 
 
 def report_second_document(problems: Problems, start: int, end: int) -> None:

@@ -27,7 +27,8 @@ def event_reader(text: str, use_c: bool) -> Callable[[], Any]:
     # Only needed without the C extension or for text that it refuses, and slow to import.
     from ruamel.yaml import YAML
 
-    return YAML(typ="safe", pure=True).parse(text).__next__
+    pure: Callable[[], Any] = YAML(typ="safe", pure=True).parse(text).__next__
+    return pure
 
 
 def read_differently(text: str, use_c: bool) -> bool:

@@ -16,7 +16,6 @@ from analyzer.syntax.nodes import Entry, Mapping, Node, Sequence
 from analyzer.syntax.properties import Properties, scan_properties
 from analyzer.syntax.reading import (
     ALIAS,
-    CANNOT_START,
     CLOSES_NOTHING,
     DOUBLE,
     ENTRY_LIKE,
@@ -27,6 +26,7 @@ from analyzer.syntax.reading import (
     SINGLE,
     Broken,
     Reading,
+    cannot_start,
 )
 
 _CLOSERS: Final = {"[": "]", "{": "}"}
@@ -39,7 +39,9 @@ _NEXT_PAIR = re.compile(
     r"(?:\{\{[^\n}]*\}\}|(?!\{\{[^\n}]*\}\})[^\n])*?(?=,[ ]*[\w.?-]+:[ ]|[ ]*[\]}]+[ \t\r]*[,#\n]|\n|\Z)"
 )
 _BRACKETS = re.compile(r"[\[\]{}\n]")
+_SHAPE = re.compile(r""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[ \t]+(?:#[^\n]*)?|[^ \t]""")
 _WORD = re.compile(r"[^ \t\r\n,\[\]{}:]*")
+_GLUED = re.compile(r"""([A-Za-z_][\w.?-]*)([ \t]*|:)(?=["'\[{])""")
 _FLOW_KEY = re.compile(r"[ \t]*:(?=[ \t\r\n,\[\]{}])")
 _JSON_KEY = re.compile(r"[ \t]*:")
 _LONGEST_CHEAP: Final = 2_000
@@ -48,19 +50,21 @@ _LONGEST_CHEAP: Final = 2_000
 class FlowReader:
     """Reads flow collections of one text; ``position`` is past what was read last."""
 
-    __slots__ = ("_ended", "_floor", "position", "reading", "text")
+    __slots__ = ("_ceiling", "_ended", "_floor", "position", "reading", "text")
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.text = reading.text
         self.position = 0
         self._floor = -1
+        self._ceiling = reading.size
         self._ended = False
 
     def read(self, start: int, parent: int, properties: Properties | None) -> Node:
         """The collection whose opening bracket is at ``start``, in a block of column ``parent``. Never raises."""
         reading = self.reading
         self._floor = parent
+        self._ceiling = reading.size
         self._ended = False
         if reading.strict:
             return self._collection(start, properties)
@@ -77,7 +81,33 @@ class FlowReader:
             del reading.problems.found[before[0] :], reading.hashes[before[1] :], factory.open[before[2] :]
             factory.room, factory.exhausted = before[3:]
             factory.anchors, reading.beyond = anchors, beyond
+        self._ceiling = self._reach(start)
         return self._collection(start, properties)
+
+    def _reach(self, start: int) -> int:
+        """How far a broken collection may reach: anywhere when its brackets are all closed before the next entry.
+
+        When they are not, it is the lines that are clearly its own: its first, and those after a comma or an opener.
+        """
+        text = self.text
+        depth = 0
+        own = 0
+        last = ""
+        for found in _SHAPE.finditer(text, start, self.reading.size):
+            token = found[0]
+            if token == "\n":
+                blanks = _BLANKS.match(text, found.end())
+                place = blanks.end() if blanks else found.end()
+                if not own and last not in ",[{":
+                    own = found.start()
+                if place - found.end() <= self._floor and ENTRY_LIKE.match(text, place):
+                    return own or found.start()
+            elif token[0] not in " \t#":
+                last = token
+                depth += (token in "[{") - (token in "]}")
+                if depth == 0:
+                    return self.reading.size
+        return own or self.reading.size
 
     def _collection(self, start: int, properties: Properties | None) -> Node:
         reading = self.reading
@@ -92,6 +122,8 @@ class FlowReader:
         self._contents(start, entries, children)
         node.end = min(self.position, reading.size)
         reading.factory.open.pop()
+        if self._ended and self.text.startswith("{{", start):
+            return reading.broken(start, node.end)
         if isinstance(node, Mapping):
             node.entries = entries
             return finish_mapping(node, self.text, reading.problems)
@@ -140,6 +172,8 @@ class FlowReader:
         """Go to the next character of the collection; True when there is none that can belong to it."""
         text = self.text
         start = self.position
+        if start < self.reading.size and text[start] not in " \t\r\n#":
+            return False
         gap = _GAP.match(text, start)
         assert gap is not None
         end = gap.end()
@@ -149,6 +183,8 @@ class FlowReader:
         if text.find("\n", start, end) < 0:
             return False
         line = text.rfind("\n", start, end) + 1
+        if end > self._ceiling:
+            return self._stop(start)
         if line == end and MARKER.match(text, end):
             return self._stop(start)
         if not self.reading.strict and end - line <= self._floor and ENTRY_LIKE.match(text, end):
@@ -167,11 +203,10 @@ class FlowReader:
             bracket = self.text[opener]
             closer = _CLOSERS[bracket]
             message = f"This `{bracket}` is never closed; write `{closer}` where it ends."
+            if opener and self.text.startswith("{{", opener - 1):
+                opener -= 1
             if self.text.startswith("{{", opener):
                 message = 'This interpolation is not closed and not quoted; write `"{{ … }}"`.'
-            elif opener and self.text.startswith("{{", opener - 1):
-                message = 'This interpolation is not closed and not quoted; write `"{{ … }}"`.'
-                opener -= 1
             self.reading.problem(opener, opener + 1, message)
         self._ended = True
 
@@ -223,6 +258,8 @@ class FlowReader:
         """``key: value``, ``key`` alone, or ``? key : value``; the position is past it afterwards."""
         text = self.text
         start = self.position
+        if key is None and not self.reading.strict and (glued := _GLUED.match(text, start)):
+            return self._glued(glued)
         if key is None:
             explicit = text[start] == "?" and text[start + 1] in " \t\r\n"
             if explicit:
@@ -235,8 +272,30 @@ class FlowReader:
             ):
                 key = self.reading.absent(start + 1 if explicit else start, None)
             else:
-                key = self._value(self.position)
+                place = self.position
+                key = self._value(place)
+                if not explicit:
+                    self._one_line(place)
         return Entry(key, self._pair_value(key))
+
+    def _glued(self, found: re.Match[str]) -> Entry:
+        """A name and a value with no ``: `` between, or only half of it."""
+        name = found[1]
+        colon = found.start(2)
+        if found[2].startswith(":"):
+            self.reading.problem(colon, colon + 1, f"A `:` needs a space after it; write `{name}: …`.")
+        else:
+            self.reading.problem(found.start(1), found.end(1), f"This key has no colon; write `{name}: …`.")
+        key = self.reading.plain(found.start(1), found.end(1), None)
+        self.position = found.end()
+        return Entry(key, self._value(found.end()))
+
+    def _one_line(self, start: int) -> None:
+        """A key and its colon stand on one line, unless a ``?`` begins it."""
+        gap = _GAP.match(self.text, self.position)
+        colon = gap.end() if gap else self.position
+        if self.text.startswith(":", colon) and self.text.find("\n", start, colon) >= 0 and not self._ended:
+            self.reading.problem(start, self.position, "A key and its `:` must stand on one line; join the lines.")
 
     def _pair_value(self, key: Node) -> Node:
         text = self.text
@@ -305,7 +364,7 @@ class FlowReader:
         text = self.text
         while gap := _LINE_GAP.match(text, end):
             place = gap.end()
-            if "#" in gap[0] or (gap[1] == "" and MARKER.match(text, place)):
+            if place > self._ceiling or "#" in gap[0] or (gap[1] == "" and MARKER.match(text, place)):
                 break
             if not self.reading.strict and ENTRY_LIKE.match(text, place):
                 break
@@ -320,7 +379,7 @@ class FlowReader:
         end = start + 1 + len(name)
         self.position = end
         if not name:
-            self.reading.problem(start, end, CANNOT_START.format("*"))
+            self.reading.problem(start, end, cannot_start("*"))
             return self.reading.broken(start, end)
         return self.reading.factory.alias(name, start, end)
 
@@ -357,6 +416,8 @@ class FlowReader:
         """Whether a closing quote belongs to this opening one, though lines that look like entries are between."""
         if self.reading.strict:
             return True
+        if end > self._ceiling:
+            return False
         line = self.text.find("\n", start, end)
         while line >= 0:
             blanks = _BLANKS.match(self.text, line + 1)
@@ -372,7 +433,7 @@ class FlowReader:
         if text[start] == "-":
             message = "A list of its own cannot begin inside brackets; write `[…]`, or remove the `-`."
         else:
-            message = CANNOT_START.format(text[start])
+            message = cannot_start(text[start])
         reading.problem(start, start + 1, message)
         cheap = _CHEAP_END.match(text, start + 1)
         self.position = cheap.end() if cheap else start + 1

@@ -8,13 +8,14 @@ from analyzer.syntax.properties import stand_in
 
 
 def finish_mapping(node: Mapping, text: str, problems: Problems) -> Node:
-    """Check a finished map's keys and answer what stands for it in the tree.
+    """Check a finished map's keys (language page, section 1) and answer what stands for it in the tree.
 
     That is the map, but for an interpolation without quotes: YAML reads ``{{ name }}`` as a map with a map as its key,
-    and its author should hear of the quotes, not of the map.
+    and its author should hear of the quotes, not of the map. Scalar keys that are not strings are left to the model,
+    which knows where they may stand.
     """
     entries = node.entries
-    if node.flow and entries and isinstance(entries[0].key, Mapping) and text.startswith("{{", node.start):
+    if node.flow and entries and entries[0].key.__class__ is Mapping and text.startswith("{{", node.start):
         problems.add(
             "non-string-key",
             node.start,
@@ -22,22 +23,14 @@ def finish_mapping(node: Mapping, text: str, problems: Problems) -> Node:
             'An interpolation must be quoted: write `"{{ … }}"`. Without quotes it is a map with a map as its key.',
         )
         return stand_in(node.start, node.end, text[node.start : node.end])
-    check_keys(entries, problems)
-    return node
-
-
-def check_keys(entries: list[Entry], problems: Problems) -> None:
-    """Report the faults of a finished map's keys (language page, section 1).
-
-    Scalar keys that are not strings are left to the model, which knows where they may stand.
-    """
     try:
         values = {entry.key.value for entry in entries}  # type: ignore[attr-defined]
     except AttributeError:
         _check_each(entries, problems)
-        return
+        return node
     if len(values) != len(entries) or "<<" in values or None in values:
         _check_each(entries, problems)
+    return node
 
 
 def _check_each(entries: list[Entry], problems: Problems) -> None:

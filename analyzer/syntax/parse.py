@@ -14,7 +14,7 @@ from analyzer.syntax.comments import find_comments
 from analyzer.syntax.compose import Composer, PartsDiffer
 from analyzer.syntax.events import HAS_C, event_reader, read_differently
 from analyzer.syntax.limits import FILE_SIZE
-from analyzer.syntax.nodes import Comment, Node, Scalar, SyntaxProblem
+from analyzer.syntax.nodes import Comment, Node, Scalar, SyntaxProblem, walk
 from analyzer.syntax.problems import Problems
 from analyzer.syntax.recover import recover
 from analyzer.syntax.source import Source
@@ -47,30 +47,51 @@ def parse(source: Source, *, backend: Backend = "auto") -> Tree:
     """
     if backend == "c" and not HAS_C:
         raise RuntimeError("ruamel.yaml's C extension is not installed; install ruamel.yaml.clib")
-    problems = Problems()
     if len(source.text) > FILE_SIZE.value:
+        problems = Problems()
         problems.limit(FILE_SIZE, 0, 0)
         return Tree(source, None, problems.found, [])
+    return _paused(source, source.text, backend != "pure" and HAS_C)
+
+
+def parse_fragment(source: Source, start: int, end: int) -> Tree:
+    """The tree of a part of a text alone: whole lines, such as one step of a list; never fails.
+
+    Offsets are those of the whole text, and the nodes are those of the whole parse when the part is complete: the root
+    is the list (or map) of the lines' own indentation, with only what stands in the part. An alias to an anchor outside
+    the part is reported as undefined: a part with aliases must be parsed with its whole.
+    """
+    line, column = source.line_column(start)
+    if source.text[start - column : start].strip(" ") == "":
+        start = source.line_start(line)
+    tree = _paused(source, source.text[start:end], HAS_C)
+    if start:
+        _shift(tree, start)
+    return tree
+
+
+def _paused(source: Source, text: str, use_c: bool) -> Tree:
     # A tree is tens of thousands of objects that all stay: collecting while it grows only costs (by 4 to 5 times).
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _parse(source, problems, use_c=backend != "pure" and HAS_C)
+        return _parse(source, text, use_c)
     finally:
         if collecting:
             gc.enable()
 
 
-def _parse(source: Source, problems: Problems, use_c: bool) -> Tree:
-    cleaned = clean(source.text, problems)
+def _parse(source: Source, text: str, use_c: bool) -> Tree:
+    problems = Problems()
+    cleaned = clean(text, problems)
     reported = len(problems.found)
-    composer = Composer(cleaned.text, event_reader(cleaned.text, use_c), problems)
     try:
         if read_differently(cleaned.text, use_c):
             raise PartsDiffer
+        composer = Composer(cleaned.text, event_reader(cleaned.text, use_c), problems)
         root = composer.compose()
         taken, stop = composer.hashes, composer.stop
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         # Whatever the event parser stumbles over, and however: the tolerant parser reads the text instead.
         del problems.found[reported:]
         recovered = recover(cleaned.text, problems, error, use_c)
@@ -79,5 +100,18 @@ def _parse(source: Source, problems: Problems, use_c: bool) -> Tree:
         root = None
     if root is not None and cleaned.restore:
         restore(root, cleaned.restore)
-    comments = find_comments(source.text, taken, stop)
-    return Tree(source, root, problems.in_order(), comments)
+    return Tree(source, root, problems.in_order(), find_comments(text, taken, stop))
+
+
+def _shift(tree: Tree, by: int) -> None:
+    if tree.root is not None:
+        for node in walk(tree.root):
+            node.start += by
+            node.end += by
+    for comment in tree.comments:
+        comment.start += by
+        comment.end += by
+    for problem in tree.problems:
+        problem.start += by
+        problem.end += by
+        problem.related = tuple((start + by, end + by, message) for start, end, message in problem.related)

@@ -10,7 +10,7 @@ LIMIT = "limit-exceeded"
 
 
 class Problems:
-    """The problems of one parse, bounded by ``limits.PROBLEMS``; the first one past it says so, the rest are dropped."""
+    """The problems of one parse, bounded by ``limits.PROBLEMS``: the first past it says so, the rest are dropped."""
 
     __slots__ = ("found",)
 

@@ -36,25 +36,36 @@ ENTRY_LIKE = re.compile(
 )
 C_NAME = re.compile(r"[0-9A-Za-z_-]+\Z")
 
-CANNOT_START: Final = "`{0}` cannot start a value; quote it."
 CLOSES_NOTHING: Final = "This `{0}` closes nothing; remove it, or quote the text it belongs to."
 
 
+def named(character: str) -> str:
+    """A character as messages show it."""
+    return "A backtick" if character == "`" else f"`{character}`"
+
+
+def cannot_start(character: str) -> str:
+    """The message for a character that YAML keeps for itself."""
+    return f"{named(character)} cannot start a value; quote it."
+
+
 class Reading:
-    """One tolerant reading of a text that ends with a line break (``size`` is its length without an added one).
+    """One tolerant reading of a text; ``size`` is its length without the line breaks that are added to it.
 
     ``strict`` readings are trials: the first problem ends them by raising Broken. ``beyond`` says that something was
     read that is sound YAML but that one of the event parsers refuses.
     """
 
-    __slots__ = ("beyond", "factory", "hashes", "problems", "size", "strict", "text")
+    __slots__ = ("_hashed", "beyond", "factory", "hashes", "problems", "size", "strict", "text")
 
     def __init__(self, text: str, problems: Problems, factory: Factory) -> None:
         self.size = len(text)
-        self.text = text if text.endswith("\n") else text + "\n"
+        # Line breaks at the end spare every look-ahead its question whether there is a character.
+        self.text = text + "\n\n"
         self.problems = problems
         self.factory = factory
         self.hashes: list[tuple[int, int]] = []
+        self._hashed = "#" in text
         self.strict = False
         # With tabs the event parsers differ from YAML and from each other in many small ways.
         self.beyond = "\t" in text
@@ -74,12 +85,10 @@ class Reading:
         return stand_in(start, end, self.text[start:end])
 
     def _note(self, start: int, end: int) -> None:
-        if self.text.find("#", start, end) >= 0:
+        if self._hashed and self.text.find("#", start, end) >= 0:
             self.hashes.append((start, end))
 
-    def scalar(
-        self, start: int, end: int, value: str, style: ScalarStyle, properties: Properties | None
-    ) -> Scalar:
+    def scalar(self, start: int, end: int, value: str, style: ScalarStyle, properties: Properties | None) -> Scalar:
         """A sound scalar."""
         self._note(start, end)
         return self.factory.scalar(start, end, value, style, properties)

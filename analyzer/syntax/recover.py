@@ -59,7 +59,7 @@ def _refusal(text: str) -> Exception | None:
             events()
     except StopIteration:
         return None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - any complaint of a foreign parser is an answer
         return error
 
 

@@ -31,12 +31,13 @@ _WORDS: Final[dict[str, ScalarValue]] = {
     "False": False,
     "FALSE": False,
 }
-_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
-_OCTAL = re.compile(r"0o[0-7]+\Z")
-_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+\Z")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
-_INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z")
-_NOT_A_NUMBER = re.compile(r"\.(?:nan|NaN|NAN)\Z")
+_NUMBER = re.compile(
+    r"(?:(?P<integer>[-+]?[0-9]+)|(?P<octal>0o[0-7]+)|(?P<hexadecimal>0x[0-9a-fA-F]+)"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
+    r"|(?P<special>[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)))\Z"
+)
+# Durations and names with digits are far more common than numbers, and end otherwise.
+_NUMBER_ENDS: Final = frozenset("0123456789abcdefABCDEF.NnFf")
 
 
 class NumberTooLong(ValueError):
@@ -50,24 +51,21 @@ def resolve_plain(text: str) -> ScalarValue:
     """
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in MAYBE_TYPED:
+    if text[-1] not in _NUMBER_ENDS or text[0] not in MAYBE_TYPED:
         return text
-    number = _number(text)
-    return text if number is None else number
-
-
-def _number(text: str) -> int | float | None:
-    integer = _INTEGER.match(text) or _OCTAL.match(text) or _HEXADECIMAL.match(text)
-    if integer or _FLOAT.match(text):
-        if len(text) > NUMBER_DIGITS.value:
-            raise NumberTooLong(text[:20])
-        if not integer:
-            return float(text)
-        base = {"0o": 8, "0x": 16}.get(text[:2], 10)
-        return int(text, base)
-    if _INFINITE.match(text):
+    found = _NUMBER.match(text)
+    if found is None:
+        return text
+    if len(text) > NUMBER_DIGITS.value:
+        raise NumberTooLong(text[:20])
+    kind = found.lastgroup
+    if kind == "integer":
+        return int(text)
+    if kind == "float":
+        return float(text)
+    if kind == "special":
         return float(text.replace(".", ""))
-    return float("nan") if _NOT_A_NUMBER.match(text) else None
+    return int(text, 8 if kind == "octal" else 16)
 
 
 def resolve_tagged(text: str, kind: str) -> ScalarValue:

@@ -16,7 +16,9 @@ _ESCAPE: Final = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0abt\tn
 _CONTINUED: Final = r"\\\r?\n(?:[ \t]*\r?\n)*[ \t]*"
 _PLAIN_PARTS = re.compile(_FOLD)
 _SINGLE_PARTS = re.compile(f"''|{_FOLD}")
-_DOUBLE_PARTS = re.compile(f"(?P<escape>{_ESCAPE})|(?P<continued>{_CONTINUED})|(?P<fold>{_FOLD})|(?P<bad>\\\\.?)", re.DOTALL)
+_DOUBLE_PARTS = re.compile(
+    f"(?P<escape>{_ESCAPE})|(?P<continued>{_CONTINUED})|(?P<fold>{_FOLD})|(?P<bad>\\\\.?)", re.DOTALL
+)
 _BREAK = re.compile(r"\r?\n")
 
 _ESCAPES: Final = {
@@ -109,7 +111,7 @@ def _unescape(escape: str) -> str | None:
     kind = escape[1]
     if kind in _ESCAPES:
         return _ESCAPES[kind]
-    code = int(escape[2:], 16)
+    code = int(f"0x{escape[2:]}", 0)
     return None if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else chr(code)
 
 
@@ -174,8 +176,8 @@ def block_indent(text: str, header: BlockHeader, parent: int) -> int:
 class BlockLines:
     """The lines of a block scalar.
 
-    ``lines`` holds for each line its start, text start and text end (a blank line's text is empty), ``end`` is the start
-    of the line after the last one, ``complete`` is whether the last line has a line break.
+    ``lines`` holds for each line its start, text start and text end (a blank line's text is empty), ``end`` is the
+    start of the line after the last one, ``complete`` is whether the last line has a line break.
     """
 
     lines: list[tuple[int, int, int]]

@@ -1,15 +1,15 @@
 """The source map: one text, and every way in which a place in it is counted.
 
-Inside the analysis a place is an *offset*: a number of Unicode code points from the start of ``Source.text``. Everything
-that leaves the analysis (lines and columns, editor positions, bytes) is converted here and nowhere else. Only LF, CRLF
-and CR end a line; form feeds, NEL and the Unicode separators do not.
+Inside the analysis a place is an *offset*: a number of Unicode code points from the start of ``Source.text``. What
+leaves the analysis (lines and columns, editor positions, bytes) is converted here and nowhere else. Only LF, CRLF and
+CR end a line; form feeds, NEL and the Unicode separators do not.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 from analyzer.findings import Range
@@ -156,7 +156,7 @@ class Source:
             return mark + offset
         if self._byte_starts is None:
             starts = self._line_starts
-            pieces = [len(self.text[a:b].encode("utf-8", "surrogatepass")) for a, b in zip(starts, starts[1:])]  # noqa: B905
+            pieces = [len(self.text[a:b].encode("utf-8", "surrogatepass")) for a, b in pairwise(starts)]
             self._byte_starts = list(accumulate(pieces, initial=0))
         line, column = self.line_column(offset)
         start = self._line_starts[line]

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -115,6 +114,8 @@ def config_in(folder: str) -> str | None:
 
 
 def _has_table(path: str) -> bool:
+    import tomllib  # slow to import, and most files have no configuration to read
+
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_CONFIG_BYTES + 1)
@@ -134,6 +135,8 @@ def _has_table(path: str) -> bool:
 
 def load_config(path: str) -> Config:
     """The configuration of a file. Raises ``ConfigError``."""
+    import tomllib
+
     path = os.path.abspath(path)
     try:
         with open(path, "rb") as stream:

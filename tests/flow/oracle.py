@@ -115,10 +115,12 @@ class Interpreter:
                 continue
             scoped = bool(state.redo or program.redo)
             out = self.list([*state.on_enter, *state.steps], here, scoped)
+            if state.timers and (out.kind == "failed" or out.how == "abort outside"):
+                out = self.last_boundary(state, here, out)
             if out.kind == "failed" and state.redo:
                 out = self.recover(state, here, out, scoped=bool(program.redo))
             if out.kind == "done" and state.timers and state.final:
-                out = self.last_boundary(state, here)
+                out = self.last_boundary(state, here, out)
             elif out.kind == "done" and not state.final:
                 out = self.route(state, here)
             if out.kind == "open":
@@ -129,12 +131,12 @@ class Interpreter:
             name = out.how
         return Outcome("open")
 
-    def last_boundary(self, state: MiniState, here: Path) -> Outcome:
+    def last_boundary(self, state: MiniState, here: Path, out: Outcome) -> Outcome:
         """A timer may have elapsed while the last step was in progress: the state is then left all the same."""
         taken = self.history.get((*here, "finish"))
         if taken is None:
             return pending((*here, "finish"), ["end", *state.timers])
-        return DONE if taken == "end" else Outcome("routed", how=taken)
+        return out if taken == "end" else Outcome("routed", how=taken)
 
     def route(self, state: MiniState, here: Path) -> Outcome:
         options: list[Any] = []
@@ -186,17 +188,22 @@ class Interpreter:
         return DONE if found == "fine" else failure(path, found)
 
     def policy(self, node: Node, path: Path, out: Outcome, scoped: bool) -> Outcome:
-        """Catch, then on_fail."""
+        """Catch, then on_fail.
+
+        An abort is "outside" when the step in progress was another one, inside: a sibling's failure keeps it standing.
+        """
+        attempt = node.kind == "act"
         for position, (codes, steps) in enumerate(node.handlers):
             if codes is None or out.code in codes:
                 handled = self.list(steps, (*path, ("catch", position)), scoped)
                 if handled.kind != "failed" or handled.escalating:
                     return handled
                 out = failure(path, handled.code)
+                attempt = False
                 break
         if node.on_fail == "continue":
             return DONE
-        return Outcome("ended", how="abort") if node.on_fail == "abort" else out
+        return Outcome("ended", how="abort" if attempt else "abort outside") if node.on_fail == "abort" else out
 
     def recover(self, scope: Node | MiniState | Program, path: Path, out: Outcome, scoped: bool) -> Outcome:
         if (*path, "gave up") not in self.history:
@@ -252,7 +259,7 @@ class Interpreter:
                 return out
             ended = self.history.get((*path, "settled"))
             if ended is None:
-                return pending((*path, "settled"), ["ok", "fail:z"], True)
+                return pending((*path, "settled"), ["ok", "fail:z", *(f"fail:{code}" for code in self.codes)], True)
         if ended == "abort":
             return Outcome("ended", how="abort")
         return DONE if ended == "ok" else failure(path, ended.partition(":")[2])
@@ -267,7 +274,7 @@ class Interpreter:
 
     def parallel(self, node: Node, path: Path, scoped: bool) -> Outcome:
         outs = [self.list(steps, (*path, ("branch", i)), scoped) for i, steps in enumerate(node.lists)]
-        return self.joined(outs, node.keep_going)
+        return self.joined(outs, path, node.keep_going)
 
     def each(self, node: Node, path: Path, scoped: bool) -> Outcome:
         count = node.count
@@ -284,33 +291,38 @@ class Interpreter:
             out = self.list(node.lists[0], (*path, number), scoped)
             outs.append(out)
             running += not self.is_over(out, node.keep_going)
-        return self.joined(outs, node.keep_going)
+        return self.joined(outs, path, node.keep_going)
 
     @staticmethod
     def is_over(out: Outcome, keep_going: bool) -> bool:
         return out.kind == "done" or (out.kind == "failed" and keep_going and not out.escalating)
 
-    def joined(self, outs: list[Outcome], keep_going: bool) -> Outcome:
-        for out in outs:
-            if out.kind == "ended":
-                return out
-        for out in outs:
-            if out.kind == "failed" and not self.is_over(out, keep_going):
-                self.note_late(outs)
-                return out
+    def joined(self, outs: list[Outcome], path: Path, keep_going: bool) -> Outcome:
+        failed = [
+            number for number, out in enumerate(outs) if out.kind == "failed" and not self.is_over(out, keep_going)
+        ]
+        ended = [out for out in outs if out.kind == "ended" and not (failed and out.how == "abort outside")]
+        if ended:
+            return ended[0]
+        if failed:
+            self.note_late(outs)
+            first = self.history.get((*path, "first"), failed[0]) if len(failed) > 1 else failed[0]
+            if len(failed) > 1 and (*path, "first") not in self.history:
+                return pending((*path, "first"), list(failed))
+            return outs[first]
         if all(self.is_over(out, keep_going) for out in outs):
             return DONE
         found = [choice for out in outs for choice in out.open]
         return Outcome("open", found, held=any(out.held for out in outs))
 
     def note_late(self, outs: list[Outcome]) -> None:
-        """A sibling's attempt under way when the first failure was recorded may end as a failure that took effect."""
+        """A sibling's attempt under way when the first failure was recorded may still fail having taken effect."""
         for out in outs:
             for choice in out.open:
-                if isinstance(choice, Choice) and any(str(option).startswith("effect") for option in choice.options):
-                    key = (*choice.key[:-1], "late")
-                    if key not in self.history:
-                        self.late.append(Choice(key, [True]))
+                if isinstance(choice, Choice):
+                    effects = [option for option in choice.options if str(option).startswith("effect")]
+                    if effects:
+                        self.late.append(Choice(choice.key, effects))
 
     def call(self, node: Node, path: Path) -> Outcome:
         assert node.child is not None
@@ -433,7 +445,7 @@ def succeeded_in(history: History) -> list[Path]:
 
 def in_doubt_in(history: History) -> list[Path]:
     """The paths of the actions of which a failed attempt may have taken effect."""
-    return [key[:-1] for key, value in history.items() if key[-1] == "late" or str(value).startswith("effect")]
+    return [key[:-1] for key, value in history.items() if key[-1] == "act" and str(value).startswith("effect")]
 
 
 @dataclass
@@ -453,7 +465,7 @@ def forget(history: History, decide: Decide, covers: Covers) -> History:
         at = key[:-1]
         if key[-1:] == ("redos",):
             continue
-        if key[-1] == "gave up" and len(at) >= len(decide.path) and decide.failed[: len(at)] == at:
+        if key[-1] in ("gave up", "first") and len(at) >= len(decide.path) and decide.failed[: len(at)] == at:
             continue
         if covers(at) and not (at == decide.path and key[-1] in ("when", "own")):
             continue

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.expressions.schema_types import (
+    SCHEMA_MARKS,
     read_record,
     read_type,
     reading_of,
@@ -116,6 +117,16 @@ def test_faults_stand_where_they_are_and_say_what_to_do(read_text: Any, text: st
     faults = read_text(text).faults
     assert [found for found, _ in faults] == [place]
     assert words in faults[0][1]
+
+
+@pytest.mark.parametrize("name", ["x-unit", "notes", "unit", "example", "owner", "$vocabulary"])
+def test_annotations_of_one_s_own_are_allowed(read_text: Any, name: str) -> None:
+    assert read_text(f"{{type: string, {name}: anything}}").faults == []
+
+
+@pytest.mark.parametrize(("name", "near"), [("one_of", "oneOf"), ("maxlength", "maxLength"), ("patern", "pattern")])
+def test_misspelled_keywords(read_text: Any, name: str, near: str) -> None:
+    assert f"Did you mean `{near}`?" in read_text(f"{{type: string, {name}: anything}}").faults[0][1]
 
 
 def test_a_faulty_part_is_any_and_the_rest_stands(read_text: Any) -> None:
@@ -228,10 +239,19 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
-WORDS = st.sampled_from(
-    "type properties required items enum const allOf anyOf oneOf not $ref $defs minimum minLength pattern format "
-    "additionalProperties patternProperties prefixItems string object array integer #/$defs/a # a null".split()
+KEYWORDS = ("properties", "required", "items", "not", "$defs", "minimum", "minLength", "pattern", "format")
+OTHERS = (
+    "additionalProperties",
+    "patternProperties",
+    "prefixItems",
+    "string",
+    "object",
+    "array",
+    "#/$defs/a",
+    "#",
+    "a",
 )
+WORDS = st.sampled_from((*SCHEMA_MARKS, *KEYWORDS, *OTHERS))
 SCHEMAS = st.recursive(
     JSON | WORDS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=6),
