@@ -1,7 +1,7 @@
 """Checks one file: the passes in order, and problems made into findings. Pure but for what the project reads.
 
-``check_file`` is what the command line, the pre-commit hook and the editor call; ``Engine`` keeps the typed Workfiles of
-a project, so that a child workflow is analysed once however many callers it has.
+``check_file`` is what the command line, the pre-commit hook and the editor call; ``Engine`` keeps the typed Workfiles
+of a project, so that a child workflow is analysed once however many callers it has.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from analyzer.syntax.source import Source
 from analyzer.workspace.project import Document, Project, Trace, file_kind
 
 MAX_FINDINGS: Final = 2_000
+"""Findings of one file that are reported; past them one more says so."""
+MAX_ANALYSES: Final = 256
+"""Analysed Workfiles that an engine keeps; the one analysed longest ago goes first."""
 
 #: (line, column) from 1, text, whether it stands on a line of its own.
 Comment = tuple[int, int, str, bool]
@@ -79,6 +82,8 @@ class Engine:
         finally:
             self._busy.discard(path)
         self._analyses[path] = (document.digest, analysis)
+        if len(self._analyses) > MAX_ANALYSES:
+            del self._analyses[next(iter(self._analyses))]
         return analysis
 
     def typed(self, path: str) -> Workflow | None:
@@ -124,8 +129,8 @@ def check_file(
 ) -> FileResult:
     """All findings of one file, sorted by position and rule.
 
-    ``path`` is absolute; ``text`` stands in for what is on disk; ``profiles`` (default: the configuration's) is what the
-    target claims.
+    ``path`` is absolute; ``text`` stands in for what is on disk; ``profiles`` (default: the configuration's) is what
+    the target claims.
     """
     if text is not None:
         project.overlay_text(path, text)
@@ -204,9 +209,11 @@ def _non_string_keys(tree: Tree, problems: Problems) -> None:
                     _non_string_key(key, cases, problems)
                 elif key.value == "wf.switch":
                     switch = True
-        for entry in node.entries:
-            if not isinstance(entry.value, Scalar):
-                stack.append((entry.value, switch and isinstance(entry.key, Scalar) and entry.key.value == "cases"))
+        stack.extend(
+            (entry.value, switch and isinstance(entry.key, Scalar) and entry.key.value == "cases")
+            for entry in node.entries
+            if not isinstance(entry.value, Scalar)
+        )
 
 
 def _non_string_key(key: Scalar, cases: bool, problems: Problems) -> None:

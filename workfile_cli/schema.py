@@ -15,7 +15,11 @@ KINDS = ("workfile", "connector", "overlay", "scenario")
 @click.command("schema")
 @click.argument("kind", required=False, type=click.Choice(KINDS))
 @click.option(
-    "--write", "write_to", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Write the files into DIR."
+    "--write",
+    "write_to",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the files into DIR.",
 )
 @click.option(
     "--check",

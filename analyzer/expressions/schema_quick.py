@@ -57,7 +57,7 @@ def _number(fits: Callable[[Any, Any], bool]) -> Callable[[Any, Any, Any, int], 
     return lambda _schema, wanted, value, _depth: not _is_number(value) or (_is_number(wanted) and fits(value, wanted))
 
 
-def _size(kind: type, fits: Callable[[int, Any], bool]) -> Callable[[Any, Any, Any, int], bool]:
+def _size(kind: type[str] | type[list[Any]], fits: Callable[[int, Any], bool]) -> Callable[[Any, Any, Any, int], bool]:
     return lambda _schema, wanted, value, _depth: (
         not isinstance(value, kind) or (_is_number(wanted) and fits(len(value), wanted))
     )

@@ -17,12 +17,12 @@ Schema: TypeAlias = dict[str, Any]
 
 _AMOUNT: Final = "[0-9]{1,18}(?:[.,][0-9]{1,9})?"
 _PLAIN: Final = "(?=[0-9])" + "".join(f"(?:[0-9]{{1,18}}{unit})?" for unit in ("d", "h", "m", "s", "ms"))
-_ISO: Final = (
-    f"P(?:{_AMOUNT}W|(?=[0-9T])(?:{_AMOUNT}D)?(?:T(?=[0-9])(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?)"
-)
+_ISO: Final = f"P(?:{_AMOUNT}W|(?=[0-9T])(?:{_AMOUNT}D)?(?:T(?=[0-9])(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?)"
 DURATION: Final = f"^(?:{_PLAIN}|{_ISO})$"
 POSITIVE_DURATION: Final = f"^(?=.*[1-9])(?:{_PLAIN}|{_ISO})$"
-TIMESTAMP: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$"
+TIMESTAMP: Final = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$"
+)
 INTERPOLATION: Final = "\\{\\{"
 
 

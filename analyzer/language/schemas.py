@@ -163,7 +163,7 @@ def _steps() -> Schema:
 
 def _step() -> Schema:
     """A step's body: one subject, and the keys that this subject allows."""
-    every_key = {name: {} for table in ALLOWED_KEYS.values() for name in table}
+    every_key: Schema = {name: {} for table in ALLOWED_KEYS.values() for name in table}
     subjects = {
         name: {"description": each.doc, **_SUBJECTS.get(name, KINDS[each.subject])} for name, each in CONSTRUCTS.items()
     }
@@ -174,8 +174,14 @@ def _step() -> Schema:
         "patternProperties": {ACTION: _arguments()},
         "additionalProperties": False,
         "allOf": [
-            *({"if": {"required": [name]}, "then": _of_subject(name, {"enum": [name, *ALLOWED_KEYS[name]]})} for name in CONSTRUCTS),
-            {"if": no_construct, "then": _of_subject("action", any_of({"enum": [*ALLOWED_KEYS["action"]]}, {"pattern": ACTION}))},
+            *(
+                {"if": {"required": [name]}, "then": _of_subject(name, {"enum": [name, *ALLOWED_KEYS[name]]})}
+                for name in CONSTRUCTS
+            ),
+            {
+                "if": no_construct,
+                "then": _of_subject("action", any_of({"enum": [*ALLOWED_KEYS["action"]]}, {"pattern": ACTION})),
+            },
         ],
         **_some_name_with_a_dot(),
     }
@@ -195,11 +201,7 @@ def _of_subject(kind: str, names: Schema) -> Schema:
 
 #: What the maps that stand under a construct, or under a key of steps, hold.
 _SUBJECTS: Final[dict[str, Schema]] = {
-    "wf.parallel": {
-        "type": "object",
-        "propertyNames": {"pattern": anchored(IDENTIFIER), "not": {"enum": [*RESERVED_WORDS]}},
-        "additionalProperties": ref("steps"),
-    },
+    "wf.parallel": named(anchored(IDENTIFIER), ref("steps")),
     "wf.let": named(anchored(IDENTIFIER), {}),
     "wf.fail": closed(FAIL_KEYS),
     "wf.stop": closed(STOP_KEYS),
@@ -347,9 +349,7 @@ def _scenario() -> Schema:
             },
         ),
     }
-    answer = closed(
-        words.ANSWER_KEYS, {"fail": closed(words.FAILURE_KEYS), "ambiguous": closed(words.AMBIGUITY_KEYS)}
-    )
+    answer = closed(words.ANSWER_KEYS, {"fail": closed(words.FAILURE_KEYS), "ambiguous": closed(words.AMBIGUITY_KEYS)})
     point = {**closed(words.CRASH_POINT_KEYS), "oneOf": [{"required": ["record"]}, {"required": ["seq"]}]}
     return {
         **closed(words.SCENARIO_KEYS, shapes),

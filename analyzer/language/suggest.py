@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def distance(a: str, b: str, bound: int) -> int:
-    """Edits (insert, delete, replace, swap of neighbours) from ``a`` to ``b``; anything above ``bound`` is cut short."""
+    """Edits (insert, delete, replace, swap neighbours) from ``a`` to ``b``; anything above ``bound`` is cut short."""
     if abs(len(a) - len(b)) > bound:
         return bound + 1
     before: list[int] = []

@@ -171,7 +171,7 @@ class _Builder:
             self.problems.report(
                 "literal-required",
                 entry.value,
-                "`stop_after` is fixed before a run starts: write `{ failures: …, within: … }` instead of an interpolation.",
+                "`stop_after` is fixed before a run starts: write `{ failures: …, within: … }`, not an interpolation.",
             )
             return
         mapping = self.reader.mapping(entry, "a map `{ failures: …, within: … }`")

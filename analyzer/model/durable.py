@@ -16,13 +16,12 @@ from analyzer.syntax.source import Source
 
 
 def activations(workflow: Workflow) -> list[tuple[Node, str]]:
-    """Every place that activates the Durable Execution Profile, in document order (D-ACT-01): its key, and its words."""
+    """Every place that activates the Durable Execution Profile, in document order (D-ACT-01): its key and its words."""
     found: list[tuple[Node, str]] = []
     if workflow.recovery is not None:
         found.append((workflow.recovery.entry.key, "`recovery`"))
-    for state in (workflow.states or {}).values():
-        if state.recovery is not None:
-            found.append((state.recovery.entry.key, "`recovery`"))
+    states = (workflow.states or {}).values()
+    found.extend((each.recovery.entry.key, "`recovery`") for each in states if each.recovery is not None)
     for step in all_steps(workflow):
         if step.kind == "wf.wait_for" and step.subject is not None:
             found.append((step.subject.key, "`wf.wait_for`"))
@@ -89,7 +88,8 @@ def _wait_for(step: Step, problems: Problems) -> None:
             problems.report(
                 "match-not-correlated",
                 entry.key,
-                f"`{name}` is not a correlation field of `{trigger.name}`; match by {listed(trigger.correlate_on)}.{hint}",
+                f"`{name}` is not a correlation field of `{trigger.name}`; "
+                f"match by {listed(trigger.correlate_on)}.{hint}",
             )
 
 
@@ -142,8 +142,8 @@ def _ambiguity(step: Step, source: Source, problems: Problems, durable: bool) ->
         problems.report(
             "unknown-outcome-unhandled",
             step.subject.key,
-            f"An attempt of `{action.name}` whose answer is lost ends the run as aborted: it is `idempotency: none` and "
-            "has no `on_unknown`. Say what to do: `halt`, `reconcile`, `fail`, or `abort` to keep it so.",
+            f"An attempt of `{action.name}` whose answer is lost ends the run as aborted: it is `idempotency: none` "
+            "and has no `on_unknown`. Say what to do: `halt`, `reconcile`, `fail`, or `abort` to keep it so.",
             fixes=[FixDraft("Add `on_unknown: halt`", "unsafe", (edit,))],
         )
 

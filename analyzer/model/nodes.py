@@ -6,7 +6,6 @@ flow, rules, the simulator and the editor. Every part keeps the tree nodes that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -210,7 +209,7 @@ class State:
 
 @dataclass(slots=True, eq=False)
 class Workflow:
-    """A Workfile. ``path`` is the file's absolute path; ``steps`` or ``states`` is None when it does not stand there."""
+    """A Workfile. ``path`` is the file's absolute path; of ``steps`` and ``states`` the one that is absent is None."""
 
     path: str
     root: Mapping
@@ -230,6 +229,8 @@ class Workflow:
     result: Entry | None = None
     result_may_fault: bool = False
     result_type: Type | None = None
+    # All steps, filled by ``all_steps`` at its first call (the tree of steps does not change once built).
+    every_step: list[Step] | None = None
 
     @property
     def top_lists(self) -> list[StepList]:
@@ -252,29 +253,35 @@ class InputDecl:
 Owner: TypeAlias = Workflow | State | Step
 
 
-def child_lists(step: Step) -> Iterator[StepList]:
-    """Every step list below a step: the construct's, its handlers', its reconcile scope's."""
-    yield from step.lists
+def child_lists(step: Step) -> list[StepList]:
+    """Every step list below a step: the construct's, its reconcile scope's, its handlers'."""
+    if step.reconcile is None and not step.handlers:
+        return step.lists
+    lists = list(step.lists)
     if step.reconcile is not None and step.reconcile.steps is not None:
-        yield step.reconcile.steps
-    for handler in step.handlers:
-        if handler.steps is not None:
-            yield handler.steps
+        lists.append(step.reconcile.steps)
+    lists.extend(handler.steps for handler in step.handlers if handler.steps is not None)
+    return lists
 
 
-def walk_steps(lists: list[StepList]) -> Iterator[Step]:
+def walk_steps(lists: list[StepList]) -> list[Step]:
     """Every step of ``lists`` and below, parents first, in document order."""
+    found: list[Step] = []
     stack = [step for each in reversed(lists) for step in reversed(each.steps)]
     while stack:
         step = stack.pop()
-        yield step
-        below = [inner for each in child_lists(step) for inner in each.steps]
-        stack.extend(reversed(below))
+        found.append(step)
+        below = child_lists(step)
+        if below:
+            stack.extend([inner for each in reversed(below) for inner in reversed(each.steps)])
+    return found
 
 
-def all_steps(workflow: Workflow) -> Iterator[Step]:
-    """Every step of a Workfile, in document order."""
-    return walk_steps(workflow.top_lists)
+def all_steps(workflow: Workflow) -> list[Step]:
+    """Every step of a built Workfile, in document order; walked once."""
+    if workflow.every_step is None:
+        workflow.every_step = walk_steps(workflow.top_lists)
+    return workflow.every_step
 
 
 def span_of(node: Node) -> tuple[int, int]:

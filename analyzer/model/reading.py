@@ -152,7 +152,7 @@ class Reader:
             self.problems.report(
                 "literal-required",
                 node,
-                f"`{spec.name}` is fixed before a run starts: write {VALUE_KINDS[spec.kind]} instead of an interpolation.",
+                f"`{spec.name}` is fixed before a run starts: write {VALUE_KINDS[spec.kind]}, not an interpolation.",
             )
             return None
         return reader(self, entry, node, spec)

@@ -211,8 +211,8 @@ class Resolver:
         self.problems.report(
             "misplaced-modifier",
             entry.key,
-            f"`idempotency_key` is for actions declared `keyed`, and `{call.reference}` is `{call.action.idempotency}`: "
-            "remove it.",
+            f"`idempotency_key` is for actions declared `keyed`, and `{call.reference}` is "
+            f"`{call.action.idempotency}`: remove it.",
         )
 
     def _callee(self, step: Step, node: Node) -> None:
@@ -235,7 +235,8 @@ class Resolver:
             self.problems.report(
                 "call-cycle",
                 node,
-                f"This call is part of a ring: `{name}` calls, itself or through others, this workflow again. Break the ring.",
+                f"This call is part of a ring: `{name}` calls this workflow again, itself or through others. "
+                "Break the ring.",
             )
             return
         step.callee = self.callee(paths[0])

@@ -126,7 +126,7 @@ class StepReader:
         self.problems.report(
             "unknown-key",
             second.key,
-            f"A step is a map of one key, its id `{shown(name)}`: indent this key into its body, or begin it with `- `.",
+            f"A step is a map of its one id `{shown(name)}`: indent this key into its body, or put `- ` before it.",
         )
         return True
 
@@ -174,7 +174,7 @@ class StepReader:
             self.problems.report(
                 "subject-count",
                 extra.key,
-                f"The step `{step.id}` has a second subject: a step does one thing, move this one to a step of its own.",
+                f"The step `{step.id}` has a second subject: a step does one thing, give this one a step of its own.",
                 related=[(dotted[0].key, "the first subject")],
             )
         key = dotted[0].key

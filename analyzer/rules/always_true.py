@@ -12,7 +12,8 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A comparison that its types or enum members settle as true, or a case of `wf.switch` that is the only one its value can take.
+A comparison that its types or enum members settle as true, or a case of `wf.switch` that is the only one its value
+can take.
 
 ## Why it matters
 

@@ -63,7 +63,7 @@ Add `connection` to the step, or a `default` to the connector's table in `workfi
 
 ## Options
 
-The connections of the deployment are those of `[connections.NAME]` in the configuration. Of a connector that it does not
-mention nothing is assumed.
+The connections of the deployment are those of `[connections.NAME]` in the configuration. Of a connector that it does
+not mention nothing is assumed.
 """,
 )

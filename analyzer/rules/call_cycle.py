@@ -16,8 +16,8 @@ A `wf.call` that is part of a ring: the called workflow calls, itself or through
 
 ## Why it matters
 
-Each run would start the next one without end. None of them ever finishes, and every round repeats the effects of the one
-before.
+Each run would start the next one without end. None of them ever finishes, and every round repeats the effects of the
+one before.
 
 ## Bad
 
@@ -62,7 +62,8 @@ steps:
 
 ## How to fix
 
-Break the ring. Repetition is `wf.for_each` over a list, states that route back to each other around a wait, or `recovery`.
+Break the ring. Repetition is `wf.for_each` over a list, states that route back to each other around a wait, or
+`recovery`.
 
 ## Options
 

@@ -12,12 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A handler of `catch` that stands after one which takes everything (without `codes`), or all of whose codes an earlier one takes.
+A handler of `catch` that stands after one which takes everything (without `codes`), or all of whose codes an earlier
+one takes.
 
 ## Why it matters
 
-Handlers are tried in order and the first that fits is used, so this one never runs: the special treatment of its codes does not
-happen.
+Handlers are tried in order and the first that fits is used, so this one never runs: the special treatment of its
+codes does not happen.
 
 ## Bad
 

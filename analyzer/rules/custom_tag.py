@@ -16,8 +16,8 @@ A YAML tag that the core schema does not have, such as `!env`, `!include` or `!s
 
 ## Why it matters
 
-Tags are instructions for one program's YAML reader. Every other tool that reads the Workfile, the executor first of all,
-ignores or refuses them, so the value would not be what it is believed to be.
+Tags are instructions for one program's YAML reader. Every other tool that reads the Workfile, the executor first of
+all, ignores or refuses them, so the value would not be what it is believed to be.
 
 ## Bad
 
@@ -43,8 +43,8 @@ steps:
 
 ## How to fix
 
-Pass what differs between deployments as an input. Secrets belong into the connection, never into a Workfile. A value that
-only looks like a tag, because it begins with `!`, must be quoted.
+Pass what differs between deployments as an input. Secrets belong into the connection, never into a Workfile. A value
+that only looks like a tag, because it begins with `!`, must be quoted.
 
 ## Options
 

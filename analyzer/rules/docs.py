@@ -16,6 +16,12 @@ from analyzer.rules.base import Rule
 from analyzer.rules.registry import all_rules, families, names
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "rules"
+_INDEX = """\
+# The rules
+
+What `workfile check` finds. `workfile explain RULE` shows a page at the terminal. An *error* makes a file invalid, a
+*warning* is valid and likely wrong, *information* is worth knowing.
+"""
 _FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`([a-z]+(?:-[a-z]+)+)`")
 
@@ -52,10 +58,7 @@ def _links(prose: str, rule: Rule) -> str:
 
 def index() -> str:
     """The list of all rules by family."""
-    parts = [
-        "# The rules\n\nWhat `workfile check` finds. `workfile explain RULE` shows a page at the terminal. An *error* makes a"
-        "\nfile invalid, a *warning* is valid and likely wrong, *information* is worth knowing.\n"
-    ]
+    parts = [_INDEX]
     for code, members in families().items():
         parts.append(f"\n## `{code}`\n\n| rule | severity | what it finds | fix |\n| --- | --- | --- | --- |\n")
         for name in members:
@@ -98,7 +101,9 @@ def write(folder: Path) -> Iterable[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; gives its exit code."""
     parser = argparse.ArgumentParser(prog="python -m analyzer.rules.docs", description="Write the pages of the rules.")
-    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="where the pages are (default: docs/rules)")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=FOLDER, help="where the pages are (default: docs/rules)"
+    )
     parser.add_argument("--check", action="store_true", help="write nothing, fail when a page is not as it should be")
     options = parser.parse_args(arguments)
     if options.check:

@@ -16,8 +16,8 @@ A key that stands twice in one map. The finding is on the second, and relates to
 
 ## Why it matters
 
-YAML readers disagree on what happens: some keep the first, some the last, some refuse the file. A `retry` added at the
-bottom of a long step can so silently undo the one above it, or be undone by it.
+YAML readers disagree on what happens: some keep the first, some the last, some refuse the file. A `retry` added at
+the bottom of a long step can so silently undo the one above it, or be undone by it.
 
 ## Bad
 

@@ -16,8 +16,8 @@ A step id that stands twice in one list. `on_enter` and `steps` of a state are o
 
 ## Why it matters
 
-The id is how a step's result is read, how its failure is reported and how a run that was interrupted finds its place again.
-Two steps with one id cannot be told apart.
+The id is how a step's result is read, how its failure is reported and how a run that was interrupted finds its place
+again. Two steps with one id cannot be told apart.
 
 ## Bad
 

@@ -12,12 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-Two Workfiles with the same `name` under one configuration root. Each of them has the finding, and relates to the other.
+Two Workfiles with the same `name` under one configuration root. Each of them has the finding, and relates to the
+other.
 
 ## Why it matters
 
-The name is a workflow's identity: history records it, and `wf.call` finds a workflow by it. With two of one name a call, or
-a run that is resumed, could get the wrong definition.
+The name is a workflow's identity: history records it, and `wf.call` finds a workflow by it. With two of one name a
+call, or a run that is resumed, could get the wrong definition.
 
 ## Bad
 

@@ -16,8 +16,8 @@ States that lead to each other in a ring, without a wait, an event or a way out.
 
 ## Why it matters
 
-A run that enters the ring goes round it as fast as the machine allows, repeats every effect in it and fills its history until
-somebody cancels it.
+A run that enters the ring goes round it as fast as the machine allows, repeats every effect in it and fills its
+history until somebody cancels it.
 
 ## Bad
 

@@ -12,8 +12,8 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-`then: escalate` of a recovery that has no recovery scope around it. The workflow's root, a construct or a state with `recovery`
-would be one. A workflow that calls this one is none: escalation stays within the workflow.
+`then: escalate` of a recovery that has no recovery scope around it. The workflow's root, a construct or a state with
+`recovery` would be one. A workflow that calls this one is none: escalation stays within the workflow.
 
 ## Why it matters
 
@@ -56,7 +56,8 @@ steps:
 
 ## How to fix
 
-Choose `hold` to keep the run for an operator or `fail` to let the failure go on, or put `recovery` on something around it.
+Choose `hold` to keep the run for an operator or `fail` to let the failure go on, or put `recovery` on something
+around it.
 
 ## Options
 

@@ -12,14 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-Text inside `{{ }}` that does not read as an expression: an operator of another language (`&&`, `||`, `!`, `=`), a missing
-operand or bracket, an unclosed string, an interpolation that is never closed. The range is the place inside the
-expression.
+Text inside `{{ }}` that does not read as an expression: an operator of another language (`&&`, `||`, `!`, `=`), a
+missing operand or bracket, an unclosed string, an interpolation that is never closed. The range is the place inside
+the expression.
 
 ## Why it matters
 
-The step cannot be evaluated, so the Workfile is invalid. Text that only looks like an expression would otherwise be sent
-to the action as it stands.
+The step cannot be evaluated, so the Workfile is invalid. Text that only looks like an expression would otherwise be
+sent to the action as it stands.
 
 ## Bad
 
@@ -51,8 +51,8 @@ steps:
 
 ## How to fix
 
-Use the language's operators: `and`, `or`, `not`, `==`, `!=`, `in`, `??`, `?.` and `|` for filters. To write two braces as
-text use `{{ "{{" }}`.
+Use the language's operators: `and`, `or`, `not`, `==`, `!=`, `in`, `??`, `?.` and `|` for filters. To write two
+braces as text use `{{ "{{" }}`.
 
 ## Options
 

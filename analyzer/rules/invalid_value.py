@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A literal outside its domain: a word that the key does not know, a duration that does not read as one, a number that is too
-small, a name with characters that names do not have.
+A literal outside its domain: a word that the key does not know, a duration that does not read as one, a number that
+is too small, a name with characters that names do not have.
 
 ## Why it matters
 
-There is no sensible reading of such a value. Taking the default instead would run the workflow by a policy that nobody
-chose.
+There is no sensible reading of such a value. Taking the default instead would run the workflow by a policy that
+nobody chose.
 
 ## Bad
 
@@ -44,8 +44,8 @@ steps:
 
 ## How to fix
 
-Use one of the values in the message. Durations are written `250ms`, `30s`, `5m`, `24h`, `7d`, `1h30m` or `PT24H`; step ids,
-inputs, states and branches in lower-case letters, digits and `_`, a letter first.
+Use one of the values in the message. Durations are written `250ms`, `30s`, `5m`, `24h`, `7d`, `1h30m` or `PT24H`;
+step ids, inputs, states and branches in lower-case letters, digits and `_`, a letter first.
 
 ## Options
 

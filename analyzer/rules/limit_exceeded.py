@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A file that goes past a bound of this tool: its size, its nesting, what its aliases stand for, the number of its faults. The message
-says which bound, and what was not analysed because of it.
+A file that goes past a bound of this tool: its size, its nesting, what its aliases stand for, the number of its
+faults. The message says which bound, and what was not analysed because of it.
 
 ## Why it matters
 
-What was not analysed may hold faults that nobody sees, so the file does not count as checked. The bounds are far above what a
-workflow that people can read needs; they keep a hostile or generated file from exhausting the machine.
+What was not analysed may hold faults that nobody sees, so the file does not count as checked. The bounds are far
+above what a workflow that people can read needs; they keep a hostile or generated file from exhausting the machine.
 
 ## Bad
 

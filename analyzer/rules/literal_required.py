@@ -12,13 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-An interpolation where the value must be known before a run starts: the trigger of `wf.wait_for`, the workflow of `wf.call`,
-`connection`, `retry`, the `delay` and `stop_after` of `recovery`, the cases of `wf.switch`.
+An interpolation where the value must be known before a run starts: the trigger of `wf.wait_for`, the workflow of
+`wf.call`, `connection`, `retry`, the `delay` and `stop_after` of `recovery`, the cases of `wf.switch`.
 
 ## Why it matters
 
-These are checked and resolved before anything runs: which manifest applies, whether the connection exists, which workflow
-belongs to the definition that a run is pinned to. A value that appears only during the run would escape all of it.
+These are checked and resolved before anything runs: which manifest applies, whether the connection exists, which
+workflow belongs to the definition that a run is pinned to. A value that appears only during the run would escape all
+of it.
 
 ## Bad
 

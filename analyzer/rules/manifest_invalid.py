@@ -12,14 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A fault of a connector manifest: a key that does not exist, a missing `effect` or `source`, a word outside its domain, a type
-that does not read as one, a field in `correlate_on` that the payload does not declare. It is reported in the manifest only;
-its sound parts are used.
+A fault of a connector manifest: a key that does not exist, a missing `effect` or `source`, a word outside its domain,
+a type that does not read as one, a field in `correlate_on` that the payload does not declare. It is reported in the
+manifest only; its sound parts are used.
 
 ## Why it matters
 
-The manifest is what every promise about repeating a call rests on. A declaration that cannot be used is a promise that nobody
-can check.
+The manifest is what every promise about repeating a call rests on. A declaration that cannot be used is a promise
+that nobody can check.
 
 ## Bad
 
@@ -55,8 +55,8 @@ actions:
 
 ## How to fix
 
-Correct the declaration in the manifest. An action says `effect: read` or `write` and, when it writes, its `idempotency`; a
-trigger says its `source`, and lists in `correlate_on` fields of its `payload`.
+Correct the declaration in the manifest. An action says `effect: read` or `write` and, when it writes, its
+`idempotency`; a trigger says its `source`, and lists in `correlate_on` fields of its `payload`.
 
 ## Options
 

@@ -16,7 +16,8 @@ A `match` of `wf.wait_for` without a field.
 
 ## Why it matters
 
-Every event of the trigger would fit, whoever it is about: the first answer to any request would complete every waiting run.
+Every event of the trigger would fit, whoever it is about: the first answer to any request would complete every
+waiting run.
 
 ## Bad
 

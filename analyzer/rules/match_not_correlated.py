@@ -16,8 +16,8 @@ A field in `match` that the trigger's manifest does not list in `correlate_on`.
 
 ## Why it matters
 
-The source of the events can only find the waiting run by the fields that it correlates on. A subscription with another field is
-refused when the step begins.
+The source of the events can only find the waiting run by the fields that it correlates on, so the Standard allows no
+other in `match`.
 
 ## Bad
 

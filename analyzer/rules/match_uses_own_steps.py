@@ -16,8 +16,8 @@ RULE = Rule(
 
 ## Why it matters
 
-They are fixed, and the subscription is active, before these steps run: that is what makes sure that an answer cannot arrive too
-early. The result does not exist yet.
+They are fixed, and the subscription is active, before these steps run: that is what makes sure that an answer cannot
+arrive too early. The result does not exist yet.
 
 ## Bad
 
@@ -59,8 +59,8 @@ result: "{{ consent.status }}"
 
 ## How to fix
 
-Match by something that is known before, an input or `run.id`, and pass it to the other side in the request. When the other side
-gives the reference, make the call a step before the wait: an event that comes in between is not seen.
+Match by something that is known before, an input or `run.id`, and pass it to the other side in the request. When the
+other side gives the reference, make the call a step before the wait: an event that comes in between is not seen.
 
 ## Options
 

@@ -16,8 +16,8 @@ The merge key `<<`, with which YAML 1.1 copies one map into another.
 
 ## Why it matters
 
-YAML 1.2 does not have it: a reader that follows the language sees a key named `<<` and none of the merged ones. The retry
-policy that seems to be there is not.
+YAML 1.2 does not have it: a reader that follows the language sees a key named `<<` and none of the merged ones. The
+retry policy that seems to be there is not.
 
 ## Bad
 

@@ -56,8 +56,8 @@ steps:
 
 ## How to fix
 
-Move the modifier to a step that allows it. To try several steps again together, use `recovery` on the construct around
-them; to handle a failure of a wait, use `catch` or a `wf.group` with `recovery` around it.
+Move the modifier to a step that allows it. To try several steps again together, use `recovery` on the construct
+around them; to handle a failure of a wait, use `catch` or a `wf.group` with `recovery` around it.
 
 ## Options
 

@@ -12,7 +12,8 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A required argument that is not there: of an action's input, of a child workflow's inputs, of a trigger's configuration.
+A required argument that is not there: of an action's input, of a child workflow's inputs, of a trigger's
+configuration.
 
 ## Why it matters
 

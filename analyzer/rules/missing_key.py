@@ -12,13 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A required key that is not there: `workfile`, `name` and `steps` of a Workfile, `match` and `timeout` of `wf.wait_for`,
-`then` of `wf.if`, `stop_after` and `then` of `recovery`, and so on. The finding is on the key of the map that lacks it.
+A required key that is not there: `workfile`, `name` and `steps` of a Workfile, `match` and `timeout` of
+`wf.wait_for`, `then` of `wf.if`, `stop_after` and `then` of `recovery`, and so on. The finding is on the key of the
+map that lacks it.
 
 ## Why it matters
 
-The missing part has no default that would be safe to assume. Without `then`, nothing says what happens when a recovery has
-been tried often enough.
+The missing part has no default that would be safe to assume. Without `then`, nothing says what happens when a
+recovery has been tried often enough.
 
 ## Bad
 
@@ -30,6 +31,7 @@ inputs:
 recovery:
   redo: this_step
   stop_after: { failures: 3, within: 1h }
+  delay: 1m
 steps:
   - charge:
       payments.charge_once: { amount: 500, customer: "{{ inputs.customer }}" }
@@ -45,6 +47,7 @@ inputs:
 recovery:
   redo: this_step
   stop_after: { failures: 3, within: 1h }
+  delay: 1m
   then: hold
 steps:
   - charge:

@@ -12,12 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A second YAML document in the file. The finding is on the `---` that begins it; one `---` at the top of a file is fine.
+A second YAML document in the file. The finding is on the `---` that begins it; one `---` at the top of a file is
+fine.
 
 ## Why it matters
 
-A file is one Workfile, manifest, overlay or scenario. What stands after the second `---` is not read: a workflow that is
-believed to be deployed is not.
+A file is one Workfile, manifest, overlay or scenario. What stands after the second `---` is not read: a workflow that
+is believed to be deployed is not.
 
 ## Bad
 

@@ -12,8 +12,8 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A comparison, or a case of `wf.switch`, that its types or enum members settle as false: a word that the enum does not have, a
-string compared with a number.
+A comparison, or a case of `wf.switch`, that its types or enum members settle as false: a word that the enum does not
+have, a string compared with a number.
 
 ## Why it matters
 

@@ -16,8 +16,8 @@ A state that is not final and whose routes can all be false, or that has none.
 
 ## Why it matters
 
-When no route holds the state fails as `route.none`, which ends the run unless something around handles it. It happens for the
-one answer that nobody thought of.
+When no route holds the state fails as `route.none`, which ends the run unless something around handles it. It happens
+for the one answer that nobody thought of.
 
 ## Bad
 

@@ -13,13 +13,13 @@ RULE = Rule(
 ## What it finds
 
 A key that is not text: a number, `true`, `null`, a date, a list or a map. The usual cause is an interpolation without
-quotes, `text: {{ inputs.greeting }}`, which YAML reads as a map whose key is a map. Only `cases` of `wf.switch` may have
-integer and boolean keys.
+quotes, `text: {{ inputs.greeting }}`, which YAML reads as a map whose key is a map. Only `cases` of `wf.switch` may
+have integer and boolean keys.
 
 ## Why it matters
 
-Nothing in a Workfile can refer to such a key, so what stands under it never takes effect. Of an unquoted interpolation
-the expression is lost altogether.
+Nothing in a Workfile can refer to such a key, so what stands under it never takes effect. Of an unquoted
+interpolation the expression is lost altogether.
 
 ## Bad
 

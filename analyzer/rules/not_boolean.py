@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A condition (`when`, `wf.if`, a route, the `outcome` of `reconcile`) that is not true or false as a whole: a number, text, a
-list, or an interpolation with text around it.
+A condition (`when`, `wf.if`, a route, the `outcome` of `reconcile`) that is not true or false as a whole: a number,
+text, a list, or an interpolation with text around it.
 
 ## Why it matters
 
-There is no truth of other values: neither an empty string nor zero is false. The step would fail as `fault.kind` instead of
-being skipped.
+There is no truth of other values: neither an empty string nor zero is false. The step would fail as `fault.kind`
+instead of being skipped.
 
 ## Bad
 
@@ -48,7 +48,8 @@ steps:
 
 ## How to fix
 
-Compare: `!= ''`, `> 0`, `!= null`, `(list | length) > 0`. The whole condition is one `{{ … }}` without text around it.
+Compare: `!= ''`, `> 0`, `!= null`, `(list | length) > 0`. The whole condition is one `{{ … }}` without text around
+it.
 
 ## Options
 

@@ -17,8 +17,8 @@ reconcile scope or a handler, and read outside of it by its bare id. The related
 
 ## Why it matters
 
-Whether that step ran depends on the branch taken or the iteration; a bare id cannot say which. Through the construct's own
-binding it is clear, and so is that it may be null.
+Whether that step ran depends on the branch taken or the iteration; a bare id cannot say which. Through the
+construct's own binding it is clear, and so is that it may be null.
 
 ## Bad
 
@@ -58,8 +58,8 @@ result:
 
 ## How to fix
 
-Read it through the construct: `decide.pay` of a branch or group, `fan.left.send` of a parallel branch, `each[0].send` of an
-iteration. What a handler or a probe finds out leaves its scope by their `result`.
+Read it through the construct: `decide.pay` of a branch or group, `fan.left.send` of a parallel branch, `each[0].send`
+of an iteration. What a handler or a probe finds out leaves its scope by their `result`.
 
 ## Options
 

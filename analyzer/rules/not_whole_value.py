@@ -12,11 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-Text around an interpolation at a place that needs a value of its own type: `timeout`, `wf.wait`, the list of `wf.for_each`.
+Text around an interpolation at a place that needs a value of its own type: `timeout`, `wf.wait`, the list of
+`wf.for_each`.
 
 ## Why it matters
 
-With text around it the result is a string, not a duration, timestamp or list, so the step would fail when it is reached.
+With text around it the result is a string, not a duration, timestamp or list, so the step would fail when it is
+reached.
 
 ## Bad
 
@@ -46,7 +48,8 @@ steps:
 
 ## How to fix
 
-Let the string be the one interpolation. A duration is made from text inside it: `{{ (inputs.days + "d") | duration }}`.
+Let the string be the one interpolation. A duration is made inside it:
+`{{ ((inputs.days | string) + "d") | duration }}`.
 
 ## Options
 

@@ -12,13 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A field of a value that may be null: of an optional input, of the event of a wait that may have timed out, of a step that may
-have been skipped, of a branch that may not have been taken. The message says why it may be null, and relates to that place.
+A field of a value that may be null: of an optional input, of the event of a wait that may have timed out, of a step
+that may have been skipped, of a branch that may not have been taken. The message says why it may be null, and relates
+to that place.
 
 ## Why it matters
 
-When it is null the step fails as `fault.null_member`, which no retry repairs. It works in every test in which somebody
-answered in time.
+When it is null the step fails as `fault.null_member`, which no retry repairs. It works in every test in which
+somebody answered in time.
 
 ## Bad
 
@@ -59,8 +60,9 @@ steps:
 
 ## How to fix
 
-Test it first (`when`, `wf.if`, `and`), which holds for everything behind the test; or go on with null: `consent.event?.approver`
-reads null, and `?? "nobody"` replaces it. Several tests that depend on each other are not followed: repeat the one that counts.
+Test it first (`when`, `wf.if`, `and`), which holds for everything behind the test; or go on with null:
+`consent.event?.approver` reads null, and `?? "nobody"` replaces it. Several tests that depend on each other are not
+followed: repeat the one that counts.
 
 ## Options
 

@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A value that may be null where null does not fit: an argument, text around an interpolation, an operand, a condition, the list
-of a loop. The message says why it may be null, and relates to that place.
+A value that may be null where null does not fit: an argument, text around an interpolation, an operand, a condition,
+the list of a loop. The message says why it may be null, and relates to that place.
 
 ## Why it matters
 
-The step would fail as `input.invalid` or with a fault exactly in the case that the optional input was left out or the earlier
-step was skipped.
+The step would fail as `input.invalid` or with a fault exactly in the case that the optional input was left out or the
+earlier step was skipped.
 
 ## Bad
 
@@ -48,8 +48,8 @@ steps:
 
 ## How to fix
 
-Give a default with `??`, guard the step with a test such as `when: "{{ inputs.amount != null }}"`, or declare the input as
-required.
+Give a default with `??`, guard the step with a test such as `when: "{{ inputs.amount != null }}"`, or declare the
+input as required.
 
 ## Options
 

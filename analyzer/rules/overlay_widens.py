@@ -12,14 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-An overlay that loosens the manifest it stands over: it allows more arguments or values, promises less of the output, or claims
-a stronger idempotency.
+An overlay that loosens the manifest it stands over: it allows more arguments or values, promises less of the output,
+or claims a stronger idempotency.
 
 ## Why it matters
 
-Workflows are checked against the manifest, which is what the connector really does. An overlay may only restrict that for one
-deployment. One that claims more would let a call through that the connector refuses, or let a payment be repeated that it
-does not recognise.
+Workflows are checked against the manifest, which is what the connector really does. An overlay may only restrict that
+for one deployment. One that claims more would let a call through that the connector refuses, or let a payment be
+repeated that it does not recognise.
 
 ## Bad
 

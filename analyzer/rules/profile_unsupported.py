@@ -12,9 +12,9 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A Workfile that needs what the checked target does not have: the Durable Execution Profile (`wf.wait_for`, `recovery`, `undo`,
-`reconcile`, `on_unknown: reconcile` or `halt`), or a kind of trigger. The finding is on the first place that needs it, and relates
-to all others.
+A Workfile that needs what the checked target does not have: the Durable Execution Profile (`wf.wait_for`, `recovery`,
+`undo`, `reconcile`, `on_unknown: reconcile` or `halt`), or a kind of trigger. The finding is on the first place that
+needs it, and relates to all others.
 
 ## Why it matters
 
@@ -66,7 +66,7 @@ Do without it, run the Workfile on a target that has it, or claim what the targe
 
 ## Options
 
-`[target] profiles` and `[target] triggers` of the configuration, or `--profiles` of the call, say what the target has. Without
-them it has everything.
+`[target] profiles` and `[target] triggers` of the configuration, or `--profiles` of the call, say what the target
+has. Without them it has everything.
 """,
 )

@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-`on_unknown: reconcile` and the `reconcile` map do not go together: one without the other, or the map without `steps`, `outcome` or,
-for an action with an output, `result`.
+`on_unknown: reconcile` and the `reconcile` map do not go together: one without the other, or the map without `steps`,
+`outcome` or, for an action with an output, `result`.
 
 ## Why it matters
 
-When the answer of the call is lost there is no way to find out what happened, or no value that the step could bind. The run would
-be held for an operator, which `reconcile` is there to avoid.
+When the answer of the call is lost there is no way to find out what happened, or no value that the step could bind.
+The run would be held for an operator, which `reconcile` is there to avoid.
 
 ## Bad
 
@@ -59,8 +59,8 @@ steps:
 
 ## How to fix
 
-Give all three: `steps` that look, `outcome` that is true when the action took effect, and the `result` that the action would have
-given. Where nothing can be looked up, `on_unknown: halt` asks an operator.
+Give all three: `steps` that look, `outcome` that is true when the action took effect, and the `result` that the
+action would have given. Where nothing can be looked up, `on_unknown: halt` asks an operator.
 
 ## Options
 

@@ -16,8 +16,8 @@ A step of `reconcile` that is a write.
 
 ## Why it matters
 
-A reconcile is there to look, and it may run several times: after each ambiguous attempt, and again after a crash. A write in it
-takes effect each time, and its own answer can be lost too, which holds the run.
+A reconcile is there to look, and it may run several times: after each ambiguous attempt, and again after a crash. A
+write in it takes effect each time, and its own answer can be lost too, which holds the run.
 
 ## Bad
 

@@ -16,8 +16,8 @@ A recovery that may start again three times or more with delays that add up to l
 
 ## Why it matters
 
-When another system is down, such a recovery uses up its activations before the other side had time to come back, and sends it the
-same calls in a burst. Then the limit is reached and the run fails or waits for an operator.
+When another system is down, such a recovery uses up its activations before the other side had time to come back, and
+sends it the same calls in a burst. Then the limit is reached and the run fails or waits for an operator.
 
 ## Bad
 
@@ -54,8 +54,8 @@ steps:
 
 ## How to fix
 
-Give `recovery` a `delay` of the time in which the other side usually recovers. Short hiccups are better met by `retry` on the
-action.
+Give `recovery` a `delay` of the time in which the other side usually recovers. Short hiccups are better met by
+`retry` on the action.
 
 ## Options
 

@@ -12,13 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A redo that may send an action again whose earlier attempt may have taken effect without a success: an ambiguous attempt that
-`on_unknown: fail` made a failure, or an answer that broke the action's output.
+A redo that may send an action again whose earlier attempt may have taken effect without a success: an ambiguous
+attempt that `on_unknown: fail` made a failure, or an answer that broke the action's output.
 
 ## Why it matters
 
-Nothing is wrong, but the recovery may not run through by itself: to send the action again could double its effect, so the run is
-held with reason `reissue` until an operator decides. `undo` does not help, since it takes back successes only.
+Nothing is wrong, but the recovery may not run through by itself: to send the action again could double its effect, so
+the run is held with reason `reissue` until an operator decides. `undo` does not help, since it takes back successes
+only.
 
 ## Bad
 
@@ -65,7 +66,8 @@ steps:
 
 ## How to fix
 
-Use an action that is `keyed` or `inherent`, whose repetition is recognised. Otherwise be prepared to decide such holds.
+Use an action that is `keyed` or `inherent`, whose repetition is recognised. Otherwise be prepared to decide such
+holds.
 
 ## Options
 

@@ -12,14 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A recovery whose redo could repeat an action that must not be repeated: it may have succeeded before the failure, and it is
-neither `inherent` nor `keyed` nor has an `undo`. There is one finding for each such action, on `recovery`; it relates to the
-action and to a step whose failure brings the redo about, and the message tells one path.
+A recovery whose redo could repeat an action that must not be repeated: it may have succeeded before the failure, and
+it is neither `inherent` nor `keyed` nor has an `undo`. There is one finding for each such action, on `recovery`; it
+relates to the action and to a step whose failure brings the redo about, and the message tells one path.
 
 ## Why it matters
 
-When the recovery starts again, the action is sent a second time and takes effect a second time: the customer is charged twice,
-the parcel is sent twice. Nothing in the run's history looks wrong.
+When the recovery starts again, the action is sent a second time and takes effect a second time: the customer is
+charged twice, the parcel is sent twice. Nothing in the run's history looks wrong.
 
 ## Bad
 
@@ -66,8 +66,9 @@ steps:
 
 ## How to fix
 
-Add an `undo` that takes the effect back before the redo, use an action that is `keyed` or `inherent`, or make the redo smaller:
-`this_step` repeats only the step that failed, and a scope around the later steps alone leaves the action outside.
+Add an `undo` that takes the effect back before the redo, use an action that is `keyed` or `inherent`, or make the
+redo smaller: `this_step` repeats only the step that failed, and a scope around the later steps alone leaves the
+action outside.
 
 ## Options
 
@@ -77,4 +78,5 @@ None.
 
 Guards are not followed together: two steps with opposite `when` count as if both could run.
 """,
+    fixable=True,
 )

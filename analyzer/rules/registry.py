@@ -1,5 +1,5 @@
 # Paths are texts here: loading pathlib costs more than the whole list.
-# ruff: noqa: PTH118, PTH120, PTH208
+# ruff: noqa: PTH120, PTH208
 """All rules by name. A rule's module, its name in snake case, is loaded when the rule is asked for."""
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A step id that is a word of the language (`inputs`, `trigger`, `run`, `error`, `item`, `index`, `null`, `true`, `false`, `and`,
-`or`, `not`, `in`), or `status` or `event` in the steps of `wf.wait_for`, whose binding already has those two fields.
+A step id that is a word of the language (`inputs`, `trigger`, `run`, `error`, `item`, `index`, `null`, `true`,
+`false`, `and`, `or`, `not`, `in`), or `status` or `event` in the steps of `wf.wait_for`, whose binding already has
+those two fields.
 
 ## Why it matters
 

@@ -16,8 +16,8 @@ RULE = Rule(
 
 ## Why it matters
 
-Retries follow retryable failures only. The policy looks like patience with a weak connector, and the first failure is final all
-the same.
+Retries follow retryable failures only. The policy looks like patience with a weak connector, and the first failure is
+final all the same.
 
 ## Bad
 
@@ -51,8 +51,8 @@ steps:
 
 ## How to fix
 
-Remove `retry`, handle the failure with `catch`, or, when the connector does fail in passing, declare that error as retryable in
-its manifest.
+Remove `retry`, handle the failure with `catch`, or, when the connector does fail in passing, declare that error as
+retryable in its manifest.
 
 ## Options
 

@@ -12,12 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A step id, or the name in `as`, that hides a name which can be read at that place: an earlier step of a list around it, a
-loop's name, a state.
+A step id, or the name in `as`, that hides a name which can be read at that place: an earlier step of a list around
+it, a loop's name, a state.
 
 ## Why it matters
 
-From there on the same word would mean two things, and an expression moved by one line would silently read the other one.
+From there on the same word would mean two things, and an expression moved by one line would silently read the other
+one.
 
 ## Bad
 

@@ -17,8 +17,8 @@ A `wf.wait_for` of a trigger that cannot be waited for: its source is neither `e
 
 ## Why it matters
 
-Schedules and manual starts begin new runs and belong to nobody's waiting one; without correlation no event can be assigned to
-this run. The wait would always end with its timeout.
+Schedules and manual starts begin new runs and belong to nobody's waiting one; without correlation no event can be
+assigned to this run. The wait would always end with its timeout.
 
 ## Bad
 
@@ -46,8 +46,8 @@ steps:
 
 ## How to fix
 
-Start the workflow by the trigger, wait for the time with `wf.wait`, or declare `correlate_on` in the manifest when the events do
-carry a reference.
+Start the workflow by the trigger, wait for the time with `wf.wait`, or declare `correlate_on` in the manifest when
+the events do carry a reference.
 
 ## Options
 

@@ -12,13 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A value that cannot fit where it stands: text for a number, a list for a map, a word that is not one of an enum, a literal that
-breaks a constraint of the schema such as `minimum`, an operand that an operator does not take. The message says both types.
+A value that cannot fit where it stands: text for a number, a list for a map, a word that is not one of an enum, a
+literal that breaks a constraint of the schema such as `minimum`, an operand that an operator does not take. The
+message says both types.
 
 ## Why it matters
 
-The executor validates arguments before it dispatches a call, and fails the step with `input.invalid`. That failure is not
-retryable, and it comes at the moment the step is reached, after everything before it has taken effect.
+The executor validates arguments before it dispatches a call, and fails the step with `input.invalid`. That failure is
+not retryable, and it comes at the moment the step is reached, after everything before it has taken effect.
 
 ## Bad
 
@@ -48,8 +49,8 @@ steps:
 
 ## How to fix
 
-Declare the input with the type that is needed, or convert: `| string`, `| number`, `| round`, `| duration`, `| timestamp`. An
-interpolation keeps its type only when the string holds nothing else.
+Declare the input with the type that is needed, or convert: `| string`, `| number`, `| round`, `| duration`,
+`| timestamp`. An interpolation keeps its type only when the string holds nothing else.
 
 ## Options
 

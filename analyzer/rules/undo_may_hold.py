@@ -16,8 +16,8 @@ An `undo` whose action is neither `inherent` nor `keyed`.
 
 ## Why it matters
 
-An undo that is interrupted by a crash may or may not have happened, and this one must not be sent again. The run is then held in
-the middle of its recovery until an operator says what took place.
+An undo that is interrupted by a crash may or may not have happened, and this one must not be sent again. The run is
+then held in the middle of its recovery until an operator says what took place.
 
 ## Bad
 

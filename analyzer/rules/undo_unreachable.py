@@ -16,8 +16,8 @@ An `undo` that no redo can ever need: no recovery scope around the step redoes i
 
 ## Why it matters
 
-An `undo` runs only when a recovery is about to repeat the step. It does not run when the run fails, is stopped or cancelled, so
-one that is there "to clean up" never does.
+An `undo` runs only when a recovery is about to repeat the step. It does not run when the run fails, is stopped or
+cancelled, so one that is there "to clean up" never does.
 
 ## Bad
 
@@ -58,7 +58,8 @@ steps:
 
 ## How to fix
 
-To take the effect back when a later step fails, do it in that step's `catch`. To try both again, put `recovery` around them.
+To take the effect back when a later step fails, do it in that step's `catch`. To try both again, put `recovery`
+around them.
 
 ## Options
 

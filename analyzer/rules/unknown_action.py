@@ -12,12 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-An action that the connector's manifest does not have, or a `wf.` construct that does not exist. The nearest is suggested.
+An action that the connector's manifest does not have, or a `wf.` construct that does not exist. The nearest is
+suggested.
 
 ## Why it matters
 
-The step cannot be run. Manifests change with the connectors: after an update this finding tells which steps still call what
-is gone.
+The step cannot be run. Manifests change with the connectors: after an update this finding tells which steps still
+call what is gone.
 
 ## Bad
 

@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-An argument that is not taken: the action's input, the child's inputs or the trigger's configuration do not have it. When it
-looks like a required one that is missing, this is the only finding.
+An argument that is not taken: the action's input, the child's inputs or the trigger's configuration do not have it.
+When it looks like a required one that is missing, this is the only finding.
 
 ## Why it matters
 
-A closed input refuses the whole call as `input.invalid`. In the best case the argument is a mistyped one, whose value never
-arrives.
+A closed input refuses the whole call as `input.invalid`. In the best case the argument is a mistyped one, whose value
+never arrives.
 
 ## Bad
 
@@ -46,8 +46,8 @@ steps:
 
 ## How to fix
 
-Take the suggested name, or remove the argument. What belongs to the step and not to the call (`timeout`, `retry`) stands one
-level further out.
+Take the suggested name, or remove the argument. What belongs to the step and not to the call (`timeout`, `retry`)
+stands one level further out.
 
 ## Options
 

@@ -66,8 +66,8 @@ Use one of the names in the message, or add the connection to `workfile.toml` wh
 
 ## Options
 
-The connections of the deployment are those of `[connections.NAME]` in the configuration. Of a connector that it does not
-mention nothing is assumed.
+The connections of the deployment are those of `[connections.NAME]` in the configuration. Of a connector that it does
+not mention nothing is assumed.
 """,
     fixable=True,
 )

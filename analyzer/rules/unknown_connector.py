@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A connector whose manifest cannot be found: neither in `connectors` of the Workfile, nor in the `connectors/` folder beside
-the file, nor in the folders of the configuration. A path in `connectors` that leads nowhere is reported there.
+A connector whose manifest cannot be found: neither in `connectors` of the Workfile, nor in the `connectors/` folder
+beside the file, nor in the folders of the configuration. A path in `connectors` that leads nowhere is reported there.
 
 ## Why it matters
 
-Without the manifest nothing is known of the actions: not their arguments, not whether they may be repeated. An executor
-refuses the Workfile before it runs.
+Without the manifest nothing is known of the actions: not their arguments, not whether they may be repeated. An
+executor refuses the Workfile before it runs.
 
 ## Bad
 
@@ -42,8 +42,8 @@ steps:
 
 ## How to fix
 
-Correct the name, or put the manifest where it is looked for: `connectors/NAME.connector.yaml`, or a path in the root key
-`connectors`.
+Correct the name, or put the manifest where it is looked for: `connectors/NAME.connector.yaml`, or a path in the root
+key `connectors`.
 
 ## Options
 

@@ -44,8 +44,9 @@ steps:
 
 ## How to fix
 
-The filters are `default`, `upper`, `lower`, `trim`, `replace`, `split`, `join`, `length`, `contains`, `first`, `last`, `min`,
-`max`, `sort`, `unique`, `sum`, `keys`, `values`, `round`, `json`, `string`, `number`, `duration`, `timestamp` and `format_time`.
+The filters are `default`, `upper`, `lower`, `trim`, `replace`, `split`, `join`, `length`, `contains`, `first`,
+`last`, `min`, `max`, `sort`, `unique`, `sum`, `keys`, `values`, `round`, `json`, `string`, `number`, `duration`,
+`timestamp` and `format_time`.
 
 ## Options
 

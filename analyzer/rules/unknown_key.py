@@ -48,8 +48,8 @@ steps:
 
 ## How to fix
 
-Take the suggested key, or remove the line. A key that belongs to the action itself goes into its argument map, one level
-deeper.
+Take the suggested key, or remove the line. A key that belongs to the action itself goes into its argument map, one
+level deeper.
 
 ## Options
 

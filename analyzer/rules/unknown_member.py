@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A field that the value does not have: not an input, not declared in the action's output or the trigger's payload, not a step
-of the construct.
+A field that the value does not have: not an input, not declared in the action's output or the trigger's payload, not
+a step of the construct.
 
 ## Why it matters
 
-Reading a field that is not there is a fault and fails the step. The manifest is the only place that says what an action
-gives back, so a field that it does not declare cannot be relied on even if it happens to arrive.
+Reading a field that is not there is a fault and fails the step. The manifest is the only place that says what an
+action gives back, so a field that it does not declare cannot be relied on even if it happens to arrive.
 
 ## Bad
 
@@ -50,7 +50,8 @@ result:
 
 ## How to fix
 
-Use one of the fields in the message. When the connector really gives more than its manifest declares, complete the manifest.
+Use one of the fields in the message. When the connector really gives more than its manifest declares, complete the
+manifest.
 
 ## Options
 

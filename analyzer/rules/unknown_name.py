@@ -12,13 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A name at the start of an expression that nothing binds: neither a root (`inputs`, `trigger`, `run`), nor a step, nor the
-name of a loop or handler. The nearest visible name is suggested.
+A name at the start of an expression that nothing binds: neither a root (`inputs`, `trigger`, `run`), nor a step, nor
+the name of a loop or handler. The nearest visible name is suggested.
 
 ## Why it matters
 
-The expression has no value. At run time the step would fail the first time it is reached, which may be days after the run
-began.
+The expression has no value. At run time the step would fail the first time it is reached, which may be days after the
+run began.
 
 ## Bad
 
@@ -46,7 +46,8 @@ steps:
 
 ## How to fix
 
-Correct the name. Inputs are read as `inputs.NAME`, results by the step's id, and what several states have as `STATE.id`.
+Correct the name. Inputs are read as `inputs.NAME`, results by the step's id, and what several states have as
+`STATE.id`.
 
 ## Options
 

@@ -16,8 +16,9 @@ RULE = Rule(
 
 ## Why it matters
 
-A read has no effect that could be unknown: after a crash it is simply sent again, and one that takes too long fails as `timeout`.
-The policy never applies; `reconcile` and `halt` still make the Workfile need the Durable Execution Profile.
+A read has no effect that could be unknown: after a crash it is simply sent again, and one that takes too long fails
+as `timeout`. The policy never applies; `reconcile` and `halt` still make the Workfile need the Durable Execution
+Profile.
 
 ## Bad
 

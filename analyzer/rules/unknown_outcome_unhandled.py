@@ -12,14 +12,14 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A write with `idempotency: none`, declared or by omission, and no `on_unknown`, in a Workfile that needs the Durable Execution
-Profile.
+A write with `idempotency: none`, declared or by omission, and no `on_unknown`, in a Workfile that needs the Durable
+Execution Profile.
 
 ## Why it matters
 
-When the answer of such a call is lost, to a crash or to a timeout, nobody knows whether it took effect, and it must not be sent
-again. Without `on_unknown` that ambiguity ends the run as aborted: the order is neither paid nor not paid, and no step after it
-runs.
+When the answer of such a call is lost, to a crash or to a timeout, nobody knows whether it took effect, and it must
+not be sent again. Without `on_unknown` that ambiguity ends the run as aborted: the order is neither paid nor not
+paid, and no step after it runs.
 
 ## Bad
 
@@ -62,8 +62,9 @@ steps:
 
 ## How to fix
 
-Say what is to happen: `halt` keeps the run for an operator's decision, `reconcile` looks it up, `fail` makes it an ordinary
-failure (for calls that may be missed), `abort` says that the default is meant. Better still, use an action that is `keyed`.
+Say what is to happen: `halt` keeps the run for an operator's decision, `reconcile` looks it up, `fail` makes it an
+ordinary failure (for calls that may be missed), `abort` says that the default is meant. Better still, use an action
+that is `keyed`.
 
 ## Options
 

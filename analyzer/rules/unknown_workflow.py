@@ -12,8 +12,8 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A `wf.call` of a name that no Workfile under the configuration's root has. Without a configuration the folder of the file is
-searched.
+A `wf.call` of a name that no Workfile under the configuration's root has. Without a configuration the folder of the
+file is searched.
 
 ## Why it matters
 
@@ -59,8 +59,8 @@ steps:
 
 ## How to fix
 
-Call the workflow by its root key `name`, not by its file's name. When it is in another folder, put a `workfile.toml` into the
-folder above both.
+Call the workflow by its root key `name`, not by its file's name. When it is in another folder, put a `workfile.toml`
+into the folder above both.
 
 ## Options
 

@@ -16,8 +16,8 @@ A construct that the Standard reserves, `wf.agent` or `wf.program`, and that thi
 
 ## Why it matters
 
-The name is correct, so this is no typing error, but an executor of the supported profiles refuses the Workfile before it
-runs.
+The name is correct, so this is no typing error, but an executor of the supported profiles refuses the Workfile before
+it runs.
 
 ## Bad
 

@@ -16,8 +16,8 @@ An input that nothing in the Workfile reads.
 
 ## Why it matters
 
-Whoever starts a run has to provide a value that changes nothing. Often it is the trace of an expression that reads the wrong
-name.
+Whoever starts a run has to provide a value that changes nothing. Often it is the trace of an expression that reads
+the wrong name.
 
 ## Bad
 

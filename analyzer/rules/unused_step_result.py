@@ -16,7 +16,8 @@ A read whose result nothing uses.
 
 ## Why it matters
 
-A read has no effect, so a step whose result is not read does nothing but take time, and can fail the run all the same.
+A read has no effect, so a step whose result is not read does nothing but take time, and can fail the run all the
+same.
 
 ## Bad
 
@@ -46,8 +47,8 @@ steps:
 
 ## How to fix
 
-Remove the step, or use what it finds out. A read that is there only to fail when the other side is down may stay: suppress
-the finding and say so.
+Remove the step, or use what it finds out. A read that is there only to fail when the other side is down may stay:
+suppress the finding and say so.
 
 ## Options
 

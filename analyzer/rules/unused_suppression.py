@@ -12,8 +12,8 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A comment `# workfile: ignore[rule]` that suppresses nothing: the finding is gone, stands on another line, or the name is not that of
-a rule.
+A comment `# workfile: ignore[rule]` that suppresses nothing: the finding is gone, stands on another line, or the name
+is not that of a rule.
 
 ## Why it matters
 
@@ -45,8 +45,8 @@ steps:
 
 ## How to fix
 
-Remove the comment, or the names in it that are not needed. A suppression works at the end of the line of the finding, or alone on
-the line above it.
+Remove the comment, or the names in it that are not needed. A suppression works at the end of the line of the finding,
+or alone on the line above it.
 
 ## Options
 

@@ -16,7 +16,8 @@ A step's result that is read before that step, or by the step itself. Only `undo
 
 ## Why it matters
 
-Steps run in the order of the list and bind their result once they have succeeded. Before that there is nothing to read.
+Steps run in the order of the list and bind their result once they have succeeded. Before that there is nothing to
+read.
 
 ## Bad
 

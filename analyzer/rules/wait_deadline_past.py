@@ -12,12 +12,13 @@ RULE = Rule(
     documentation="""\
 ## What it finds
 
-A deadline that has passed before the wait begins: a literal timestamp that is not after an earlier one which the run has to wait for
-first, or a timeout of zero.
+A deadline that has passed before the wait begins: a literal timestamp that is not after an earlier one which the run
+has to wait for first, or a timeout of zero.
 
 ## Why it matters
 
-The wait ends at once, and for `wf.wait_for` with `timeout`, so that the branch for a missing answer is taken every time.
+The wait ends at once, and for `wf.wait_for` with `timeout`, so that the branch for a missing answer is taken every
+time.
 
 ## Bad
 

@@ -13,12 +13,13 @@ RULE = Rule(
 ## What it finds
 
 A value of the wrong kind: a map where a list must stand, text where a number must, nothing where a value is required,
-`workfile: 1.0` without quotes (a number) instead of `"1.0"`. A step's arguments are a map; `{}` says that there are none.
+`workfile: 1.0` without quotes (a number) instead of `"1.0"`. A step's arguments are a map; `{}` says that there are
+none.
 
 ## Why it matters
 
-The part cannot be understood, so neither the executor nor this tool knows what it says. Steps written as a map would lose
-their order.
+The part cannot be understood, so neither the executor nor this tool knows what it says. Steps written as a map would
+lose their order.
 
 ## Bad
 
@@ -46,8 +47,8 @@ steps:
 
 ## How to fix
 
-Write what the message asks for. Steps are a list, each `- id:` with its body indented below. Text that looks like a number,
-a date or `true` needs quotes.
+Write what the message asks for. Steps are a list, each `- id:` with its body indented below. Text that looks like a
+number, a date or `true` needs quotes.
 
 ## Options
 

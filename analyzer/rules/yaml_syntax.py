@@ -13,13 +13,13 @@ RULE = Rule(
 ## What it finds
 
 Text that is not YAML: a quote or bracket that is never closed, a line indented by a tab or to a column where nothing
-begins, a `key: value` without the blank after the colon, bytes that are not UTF-8. An unclosed quote or bracket is shown
-at its opener, and each broken region is one finding. Everything around it is still read and checked.
+begins, a `key: value` without the blank after the colon, bytes that are not UTF-8. An unclosed quote or bracket is
+shown at its opener, and each broken region is one finding. Everything around it is still read and checked.
 
 ## Why it matters
 
-A file that cannot be read cannot be deployed, and a broken region hides whatever stands in it: its steps are neither run
-nor checked. It comes first, because other findings may appear once the region reads again.
+A file that cannot be read cannot be deployed, and a broken region hides whatever stands in it: its steps are neither
+run nor checked. It comes first, because other findings may appear once the region reads again.
 
 ## Bad
 
@@ -30,7 +30,7 @@ inputs:
   channel: string
 steps:
   - hello:
-      messaging.post: { channel: "{{ inputs.channel }}", text: "Good morning" 
+      messaging.post: { channel: "{{ inputs.channel }}", text: "Good morning"
       on_fail: continue
 ```
 
@@ -49,8 +49,8 @@ steps:
 
 ## How to fix
 
-Close what the finding points at, or give the line the indentation of the keys beside it. Text with `: `, ` #`, `{`, `[` or
-a leading `*`, `&`, `!`, `%`, `@` must be quoted.
+Close what the finding points at, or give the line the indentation of the keys beside it. Text with `: `, ` #`, `{`,
+`[` or a leading `*`, `&`, `!`, `%`, `@` must be quoted.
 
 ## Options
 

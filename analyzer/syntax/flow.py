@@ -342,9 +342,12 @@ class FlowReader:
         character = text[start]
         if character in "[{":
             if not reading.strict and text.startswith("{{", start) and (found := INTERPOLATION.match(text, start)):
-                reading.problem(start, found.end(), 'An interpolation must be quoted: write `"{{ … }}"`.')
-                self.position = found.end()
-                return reading.broken(start, found.end())
+                # A quote or text right behind it is part of what must be quoted.
+                rest = _CHEAP_END.match(text, found.end())
+                node = reading.broken(start, rest.end() if rest else found.end())
+                reading.problem(start, node.end, 'An interpolation must be quoted: write `"{{ … }}"`.')
+                self.position = max(node.end, found.end())
+                return node
             return self._collection(start, properties)
         if character in "\"'":
             return self._quoted(start, properties)

@@ -39,18 +39,22 @@ def offset_in_source(source: Source, scalar: Scalar, index: int) -> int:
     # Escapes and folds only ever shorten the text: as long as its source, it is its source.
     if scalar.style in ("single", "double") and width == len(scalar.text) + 2:
         return scalar.start + 1 + index
-    return _find(_pieces(source.text, scalar), scalar, index)
+    if index == len(scalar.text) and scalar.style in ("plain", "single", "double"):
+        return scalar.end - (scalar.style != "plain")
+    return _find(_pieces(source.text, scalar), scalar.start, index, source.text)
 
 
-def _find(pieces: Iterator[Piece], scalar: Scalar, index: int) -> int:
-    past = scalar.start
+def _find(pieces: Iterator[Piece], place: int, index: int, text: str) -> int:
     for piece in pieces:
         size = len(piece.value)
         if index < size:
             return piece.start + index if piece.exact else piece.start
         index -= size
-        past = piece.start + size if piece.exact else past
-    return past if scalar.style in ("literal", "folded") else scalar.end - (scalar.style != "plain")
+        if piece.exact:
+            place = piece.start + size
+        elif size:
+            place = piece.start + (2 if text.startswith("\r\n", piece.start) else 1)
+    return place
 
 
 def _pieces(text: str, scalar: Scalar) -> Iterator[Piece]:

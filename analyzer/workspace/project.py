@@ -53,7 +53,7 @@ __all__ = [
     "project_for",
 ]
 
-MAX_DOCUMENTS: Final = 2_048
+MAX_DOCUMENTS: Final = 256
 
 
 @dataclass(slots=True, eq=False)

@@ -81,6 +81,7 @@ class Generator:
         elif kind == "call":
             budget, self.budget = self.budget, 0
             node.child = self.program(called=True)
+            node.timeout = self.chance(0.5)
             self.budget = budget - 1
         else:
             self.nested(node, depth, called)

