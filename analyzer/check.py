@@ -178,9 +178,8 @@ def _check_workfile(project: Project, document: Document, profiles: tuple[str, .
     if any(each.rule == "undo-unreachable" for each in problems.items) and _is_called(project, workflow):
         # A caller's recovery compensates the successes of its child runs too (language page, section 5, Child runs).
         problems.items = [each for each in problems.items if each.rule != "undo-unreachable"]
-    sound = not document.tree.problems and not any(p.rule == "expression-syntax" for p in analysis.problems.items)
-    if sound:
-        check_unused(workflow, document.source, analysis.reads, problems)
+    if not document.tree.problems:
+        check_unused(workflow, document.source, analysis.reads, analysis.problems, problems)
     return analysis.problems.items + problems.items
 
 

@@ -213,7 +213,7 @@ def _unused(
             problem = unknown_name_message(name.text, rules, families)
             if problem is None and partial:
                 continue
-            message = f"nothing on line {directive.target} is reported by `{name.text}`; remove the suppression."
+            message = f"Nothing on line {directive.target} is reported by `{name.text}`; remove the suppression."
             if problem is not None:
                 message = f"this suppresses nothing: {problem}"
             result.append(_finding(path, directive, position, message, every))

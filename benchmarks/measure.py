@@ -7,7 +7,6 @@ it. Nothing is asserted: a slow machine is no failure.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import statistics
@@ -26,17 +25,6 @@ SCHEMA = ROOT / "schemas" / "workfile.schema.json"
 BIN = Path(sys.executable).parent
 TIMEOUT_S = 120.0
 YAMLLINT_RULES = "{extends: relaxed, rules: {line-length: disable, braces: disable}}"
-# What a schema without the language's vocabulary can say; used while the project has no schema of its own.
-MINIMAL_SCHEMA = {
-    "type": "object",
-    "required": ["workfile", "name"],
-    "properties": {
-        "workfile": {"const": "1.0"},
-        "name": {"type": "string", "pattern": "^[a-z][a-z0-9_-]*$"},
-        "inputs": {"type": "object"},
-        "steps": {"type": "array", "items": {"type": "object", "minProperties": 1, "maxProperties": 1}},
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +84,10 @@ def workfile(*arguments: str) -> list[str]:
     return [str(BIN / "workfile"), *arguments]
 
 
-def baselines(schema: Path, *files: str) -> dict[str, list[str]]:
+def baselines(*files: str) -> dict[str, list[str]]:
     """What users would run over the same files."""
     return {
-        "check-jsonschema": [str(BIN / "check-jsonschema"), "--schemafile", str(schema), *files],
+        "check-jsonschema": [str(BIN / "check-jsonschema"), "--schemafile", str(SCHEMA), *files],
         "yamllint": [str(BIN / "yamllint"), "-d", YAMLLINT_RULES, *files],
     }
 
@@ -125,7 +113,7 @@ def ms(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms"
 
 
-def measure_speed(bench: Bench, schema: Path) -> None:
+def measure_speed(bench: Bench) -> None:
     """Start-up, one file of several sizes, many files cold and warm."""
     table = Table("what", "ours", "baseline", "", "baseline ÷ ours")
 
@@ -144,7 +132,7 @@ def measure_speed(bench: Bench, schema: Path) -> None:
         path = str(write_project(folder, 1, steps)[0])
         times[steps] = bench.median(workfile("check", "--no-cache", path), folder)
         if steps < 10_000:
-            for name, command in baselines(schema, path).items():
+            for name, command in baselines(path).items():
                 compare(f"check, {steps:,} steps", times[steps], name, bench.median(command, folder))
     compare("check, 1,000 steps", times[1_000], "ours, 10,000 steps", times[10_000])
 
@@ -153,7 +141,7 @@ def measure_speed(bench: Bench, schema: Path) -> None:
     rate = len(paths)
     cold = bench.median(workfile("check", "--no-cache", "--jobs", "2", "."), folder)
     warm = bench.median(workfile("check", "--jobs", "2", "."), folder)
-    for name, command in baselines(schema, *paths).items():
+    for name, command in baselines(*paths).items():
         theirs = bench.median(command, folder)
         for state, ours in (("cold", cold), ("warm", warm)):
             table.row(
@@ -202,16 +190,12 @@ def main() -> int:
             return 2
     with tempfile.TemporaryDirectory(prefix="workfile-bench-") as name:
         work = Path(name)
-        env = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
+        env = {**os.environ, "WORKFILE_CACHE_DIR": str(work / "cache")}
         bench = Bench(work, max(1, options.runs), env)
-        schema = SCHEMA
-        if not schema.exists():
-            schema = work / "minimal.schema.json"
-            schema.write_text(json.dumps(MINIMAL_SCHEMA), encoding="utf-8")
         print(f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores, ", end="")
         print(f"median of {bench.runs} runs, whole processes, caches off unless warm\n")
         if options.only != "hostile":
-            measure_speed(bench, schema)
+            measure_speed(bench)
         if options.only is None:
             print()
         if options.only != "speed":

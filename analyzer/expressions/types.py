@@ -101,7 +101,7 @@ class Type:
 
     def with_null(self, reason: Reason | None = None) -> Type:
         """The same type, nullable for ``reason`` (kept beside those that it has)."""
-        if self.kind in ("any", "null"):
+        if self.kind == "null":
             return self
         if self.kind == "never":
             return Type("null", why=() if reason is None else (reason,))
@@ -140,7 +140,7 @@ class Type:
 
     @property
     def may_be_null(self) -> bool:
-        """Null is a value of this type, as far as is known (``any`` is not known)."""
+        """Null is a value of this type, as far as is known (of ``any`` alone that is not known)."""
         return self.nullable or self.kind == "null"
 
 
@@ -254,18 +254,16 @@ def join(a: Type, b: Type) -> Type:
         return b
     if b.kind == "never":
         return a
-    if a.kind == "any" or b.kind == "any":
-        return ANY
     if a.kind == "null" or b.kind == "null":
         return _join_null(a, b)
     if a.nullable or b.nullable:
         joined = join(a.not_null(), b.not_null())
-        if joined.kind == "any":
-            return ANY
         copy = joined._copy()
         copy.nullable = True
         copy.why = _merge_reasons(a.why, b.why)
         return copy
+    if a.kind == "any" or b.kind == "any":
+        return ANY
     if same(a, b):
         return a
     return _join_plain(a, b)
@@ -346,8 +344,10 @@ class Mismatch:
 
 def mismatch(found: Type, wanted: Type, where: str = "") -> Mismatch | None:
     """None when a value of ``found`` always fits ``wanted``, else the first reason why it may not."""
-    if wanted.kind == "any" or found.kind in ("any", "never"):
+    if wanted.kind == "any" or found.kind == "never":
         return None
+    if found.kind == "any":
+        return Mismatch("null", found, wanted, where) if found.nullable and not wanted.may_be_null else None
     if found.kind == "null":
         return None if wanted.may_be_null else Mismatch("null", found, wanted, where)
     inner = _mismatch_not_null(found, wanted, where)

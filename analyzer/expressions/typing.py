@@ -108,7 +108,7 @@ class ExpressionTyper:
         if template.problems:
             site = Site(self.source, scalar)
             for problem in template.problems:
-                self.problems.report("expression-syntax", site.span(problem.start, problem.end), problem.message)
+                self.problems.report("expression-syntax", site.span(problem.start, problem.end), sentence(problem.message))
             self.may_fault = True
         return template
 
@@ -591,6 +591,12 @@ def field_type(field: Field, name: str) -> Type:
 def present(type_: Type) -> Type:
     """What is left of a value that should not be null; of one that always is, nothing is known."""
     return ANY if type_.kind == "null" else type_.not_null()
+
+
+def sentence(text: str) -> str:
+    """A message as a sentence: it begins with a capital and ends with a full stop."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def because(type_: Type) -> str:

@@ -11,28 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from analyzer.flow.actions import NO_BITS, Numbers, number_actions
 from analyzer.flow.facts import (
     ANY_CODE,
     DESCENDS,
     FAULTS,
-    Actions,
-    Codes,
     Failure,
-    Summary,
     aborts_when_unknown,
     always_runs,
     failure_of,
     handler_codes,
     handler_may_fault,
     iteration_count,
-    join,
-    lifted,
     own_failures,
     reconcile_steps,
-    union,
 )
 from analyzer.flow.machine import RunFlow, summarize_states
 from analyzer.flow.scopes import Arrivals, enclosing_scope
+from analyzer.flow.summary import Line, Summary, consumed, copied, join, lifted, merged, others, standing, union
 from analyzer.model.nodes import Handler, Recovery, State, Step, StepList, Workflow, child_lists
 
 NOTHING = Summary()
@@ -56,11 +52,11 @@ class Flow:
     failures that reach each recovery scope of code that can run. ``unreachable``: the first step of each list that
     control never reaches, with the step that it does not get past; ``dead``: the lists that follow from that."""
 
-    __slots__ = ("actions", "arrivals", "dead", "lists", "run", "steps", "unreachable", "workflow")
+    __slots__ = ("arrivals", "dead", "lists", "numbers", "run", "steps", "unreachable", "workflow")
 
-    def __init__(self, workflow: Workflow, actions: Actions) -> None:
+    def __init__(self, workflow: Workflow, numbers: Numbers) -> None:
         self.workflow = workflow
-        self.actions = actions
+        self.numbers = numbers
         self.lists: dict[StepList, Summary] = {}
         self.steps: dict[Step, StepFlow] = {}
         self.arrivals: dict[Recovery, Arrivals] = {}
@@ -81,42 +77,47 @@ class Flow:
             stack.extend(iter(each.steps) for each in reversed(list(child_lists(step))))
 
 
-def analyse(workflow: Workflow) -> Flow:
+def analyse(workflow: Workflow, *, every: bool = False) -> Flow:
     """The flow of a Workfile; those that it calls are analysed first and count where they are called.
 
     A call that is part of a ring of workflows, and one that does not resolve, counts as a call of an empty one.
+    ``every``: the sets tell of harmless actions too.
     """
-    actions = Actions()
-    done: dict[Workflow, Flow] = {}
-    orders: dict[Workflow, list[StepList]] = {workflow: _lists_of(workflow, actions)}
-    pending = [(workflow, _callees(orders[workflow]))]
+    lists: dict[Workflow, list[StepList]] = {workflow: _lists_of(workflow)}
+    order: list[Workflow] = []
+    pending = [(workflow, _callees(lists[workflow]))]
     while pending:
         current, callees = pending[-1]
-        if callees:
-            callee = callees.pop()
-            if callee not in orders:
-                orders[callee] = _lists_of(callee, actions)
-                pending.append((callee, _callees(orders[callee])))
+        if not callees:
+            order.append(current)
+            pending.pop()
             continue
-        pending.pop()
-        done[current] = _Composer(current, actions, done).compose(orders[current])
+        callee = callees.pop()
+        if callee not in lists:
+            lists[callee] = _lists_of(callee)
+            pending.append((callee, _callees(lists[callee])))
+    called = {each: lists[each] for each in lists if each is not workflow}
+    numbers = number_actions(workflow, called, every=every)
+    done: dict[Workflow, Flow] = {}
+    for each in order:
+        done[each] = _Composer(each, numbers, done).compose(lists[each])
     return done[workflow]
 
 
-def _lists_of(workflow: Workflow, actions: Actions) -> list[StepList]:
-    """Every step list, outer before inner, and a number for every action, in document order."""
+def _lists_of(workflow: Workflow) -> list[StepList]:
+    """Every step list, outer before inner."""
     lists: list[StepList] = []
-    stack: list[StepList | Step] = list(reversed(workflow.top_lists))
+    stack = list(reversed(workflow.top_lists))
     while stack:
         current = stack.pop()
-        if isinstance(current, StepList):
-            lists.append(current)
-            stack.extend(reversed(current.steps))
-            continue
-        if current.call is not None:
-            actions.add(current, workflow)
-        if current.lists or current.handlers or current.reconcile is not None:
-            stack.extend(reversed(list(child_lists(current))))
+        lists.append(current)
+        below = [
+            inner
+            for step in current.steps
+            if step.lists or step.handlers or step.reconcile is not None
+            for inner in child_lists(step)
+        ]
+        stack += reversed(below)
     return lists
 
 
@@ -127,9 +128,9 @@ def _callees(lists: list[StepList]) -> list[Workflow]:
 
 
 class _Composer:
-    def __init__(self, workflow: Workflow, actions: Actions, done: dict[Workflow, Flow]) -> None:
-        self.flow = Flow(workflow, actions)
-        self.actions = actions
+    def __init__(self, workflow: Workflow, numbers: Numbers, done: dict[Workflow, Flow]) -> None:
+        self.flow = Flow(workflow, numbers)
+        self.bits = numbers.bits
         self.done = done
 
     def compose(self, lists: list[StepList]) -> Flow:
@@ -198,36 +199,22 @@ class _Composer:
     # ---- lists and states ------------------------------------------------------------------------
 
     def _list(self, steps: StepList) -> Summary:
-        total = Summary()
-        prior = 0
+        line = Line()
         last = len(steps.steps) - 1
         for position, step in enumerate(steps.steps):
             found = self._step(step)
-            add_after(total, prior, found)
-            total.early |= found.may if position < last else found.early
-            if found.out is None:
-                total.out = None
-                for rest in steps.steps[position + 1 :]:
-                    self._step(rest)
-                break
-            prior |= found.out
-            total.out = prior
-        total.early |= union(total.failures)
-        return total
+            if line.out is not None:
+                line.add(found, position == last)
+        return line.summary()
 
     def _state(self, state: State) -> Summary:
         """A state's one ordered list, as its recovery and then the state machine see it."""
-        total = Summary()
-        for each in state.lists:
-            found = self.flow.lists[each]
-            if total.out is None:
-                break
-            prior = total.out
-            add_after(total, prior, found)
-            total.early |= found.early
-            total.out = lifted(found.out, prior)
-        if state.on_enter is not None and state.steps is not None and state.steps.steps:
-            total.early |= self.flow.lists[state.on_enter].may
+        line = Line()
+        parts = [each for each in state.lists if each.steps]
+        for each in parts:
+            if line.out is not None:
+                line.add(self.flow.lists[each], each is parts[-1])
+        total = line.summary()
         recovery = state.recovery
         if recovery is not None:
             self._arrive(recovery, total.failures)
@@ -268,7 +255,7 @@ class _Composer:
                 ordinary = [each.seen(each.whole, each.whole, each.executed) for each in ordinary]
             leaving = [each for each in ordinary if each.escalating]
             ordinary = [each for each in ordinary if not each.escalating]
-            own = own_failures(step, self.actions)
+            own = own_failures(step, self.bits.get(step, NO_BITS)[1])
         else:
             leaving = [each for each in ordinary if each.escalating]
             ordinary = [each for each in ordinary if not each.escalating]
@@ -299,7 +286,7 @@ class _Composer:
         """The failures of a step without lists; those of an action know what its probes did."""
         if step.kind == "wf.call":
             return []
-        own = own_failures(step, self.actions)
+        own = own_failures(step, self.bits.get(step, NO_BITS)[1])
         probed = self._settled(step)
         if step.kind == "action" and probed:
             own = [failure_of(step, each.how, each.codes, each.inside | probed) for each in own]
@@ -365,7 +352,7 @@ class _Composer:
     def _action(self, step: Step) -> Summary:
         probes = reconcile_steps(step)
         found = self.flow.lists[probes] if probes is not None else NOTHING
-        success = self.actions.succeeded(step)
+        success = self.bits.get(step, NO_BITS)[0]
         settled = self._settled(step)
         body = Summary(success | settled, success | found.may, found.early | settled, join(found.stand, settled))
         body.failures = [each.seen(each.whole, each.whole, each.executed) for each in found.failures if each.escalating]
@@ -428,8 +415,8 @@ class _Composer:
 
     def _parallel(self, step: Step) -> Summary:
         branches = [self.flow.lists[each] for each in step.lists]
-        others_may = _others([each.may for each in branches])
-        others_early = _others([each.early for each in branches])
+        others_may = others([each.may for each in branches])
+        others_early = others([each.early for each in branches])
         busy = sum(1 for each in step.lists if each.steps)
         body = Summary()
         for found, may, early in zip(branches, others_may, others_early, strict=True):
@@ -458,56 +445,6 @@ class _Composer:
         return body
 
 
-def add_after(total: Summary, prior: int, found: Summary) -> None:
-    """Add what one part of a sequence can do, when ``prior`` may have succeeded in front of it."""
-    total.may |= found.may
-    for failure in found.failures:
-        total.failures.append(
-            failure.seen(failure.after, failure.whole | prior, failure.executed | prior) if prior else failure
-        )
-    total.stand = join(total.stand, lifted(found.stand, prior))
-    total.ended = join(total.ended, lifted(found.ended, prior))
-    total.stopped = join(total.stopped, lifted(found.stopped, prior))
-
-
-def standing(branches: list[tuple[int | None, int | None]]) -> int | None:
-    """What may have succeeded while time passes in branches, each given as (standing, at its end).
-
-    Each branch then stands or has ended, and at least one stands; one that can do neither has ended the run by then.
-    """
-    either = [join(stand, end) for stand, end in branches]
-    if any(each is None for each in either) or all(stand is None for stand, _ in branches):
-        return None
-    found = 0
-    standers = sum(stand is not None for stand, _ in branches)
-    for (stand, _), each in zip(branches, either, strict=True):
-        alone = standers == 1 and stand is not None
-        found |= (stand if alone else each) or 0
-    return found
-
-
-def copied(found: Summary) -> Summary:
-    """A summary that may be changed; the failures themselves never are."""
-    return Summary(found.out, found.may, found.early, found.stand, list(found.failures), found.ended, found.stopped)
-
-
-def consumed(found: Summary, policy: str) -> tuple[int | None, list[Failure]]:
-    """What may have succeeded at the end of a branch or iteration, and the failures that leave it."""
-    if policy != "continue":
-        return found.out, found.failures
-    ordinary = [each for each in found.failures if not each.escalating]
-    end = join(found.out, union(ordinary)) if ordinary else found.out
-    return end, [each for each in found.failures if each.escalating]
-
-
-def merged(owner: Step | State, how: str, failures: list[Failure], caught: int = 0) -> list[Failure]:
-    """The failures of ``owner`` that come of failures inside it: one for each set of codes."""
-    by_codes: dict[Codes, list[Failure]] = {}
-    for failure in failures:
-        by_codes.setdefault(failure.codes, []).append(failure)
-    return [failure_of(owner, how, codes, caught | union(each), tuple(each)) for codes, each in by_codes.items()]
-
-
 def _split(failures: list[Failure], handler: Handler) -> tuple[list[Failure], list[Failure]]:
     """The failures that a handler can take, and those that can pass it."""
     codes = handler_codes(handler)
@@ -523,17 +460,3 @@ def _split(failures: list[Failure], handler: Handler) -> tuple[list[Failure], li
 def _covered(step: Step) -> bool:
     """Whether typing found that a switch without default covers its enum, and that every case ends the run."""
     return step.kind == "wf.switch" and step.binding is not None and step.binding.kind == "never"
-
-
-def _others(sets: list[int]) -> list[int]:
-    """For each position the union of all the other sets."""
-    result = [0] * len(sets)
-    running = 0
-    for position, each in enumerate(sets):
-        result[position] = running
-        running |= each
-    running = 0
-    for position in range(len(sets) - 1, -1, -1):
-        result[position] |= running
-        running |= sets[position]
-    return result

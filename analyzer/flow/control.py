@@ -101,7 +101,7 @@ def _undo(flow: Flow, scopes: list[ScopeRedo], problems: Problems, callers: Call
     carrying = [step for step in flow.live_steps() if carries_undo(step)]
     if not carrying:
         return
-    needed = needed_undos(flow, scopes)
+    needed = needed_undos(scopes)
     if callers is not None and any(step not in needed for step in carrying):
         needed |= _needed_by_callers(flow.workflow, callers)
     for step in carrying:
@@ -133,8 +133,7 @@ def _needed_by_callers(workflow: Workflow, callers: Callers) -> set[Step]:
             if caller not in seen:
                 seen[caller] = None
                 pending.append(caller)
-                flow = analyse(caller)
-                found |= needed_undos(flow, redo_of(flow))
+                found |= needed_undos(redo_of(analyse(caller)))
     return found
 
 

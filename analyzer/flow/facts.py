@@ -1,20 +1,19 @@
 """What the flow analysis knows of each part of a Workfile: plain data, and the predicates on single steps.
 
-Sets of actions are Python integers: action number ``n`` has bit ``2n`` for "it succeeded" and bit ``2n + 1`` for "an
-attempt failed that may have taken effect" (``Actions``). All joins are unions, so an answer about one action never
-depends on what else is in the set.
+Sets of actions are Python integers (``analyzer.flow.actions``). All joins are unions, so an answer about one action
+never depends on what else is in a set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from analyzer.expressions.ast import Binary, Expr, Filter, Index, Member, Name
 from analyzer.expressions.parser import parse_template
 from analyzer.expressions.walk import walk as parts_of
 from analyzer.language.vocabulary import FAULT_CODES
-from analyzer.model.nodes import Handler, State, Step, StepList, Workflow
+from analyzer.model.nodes import Handler, State, Step, StepList
 from analyzer.syntax.nodes import Entry, Node, Scalar, Sequence, walk
 
 Failed: TypeAlias = Step | State
@@ -52,56 +51,6 @@ ANY_CODE: Final = Codes(True, frozenset())
 FAULTS: Final = Codes(False, frozenset(FAULT_CODES))
 WAIT_CODES: Final = Codes(False, frozenset((*FAULT_CODES, "config.invalid")))
 OUTPUT_CODES: Final = Codes(False, frozenset(("output.invalid",)))
-
-
-class Actions:
-    """Numbers the action steps of a Workfile and of those that it calls."""
-
-    __slots__ = ("effectful", "homes", "index", "steps", "undoable", "unsafe")
-
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.homes: list[Workflow] = []
-        self.index: dict[Step, int] = {}
-        self.unsafe = 0
-        self.undoable = 0
-        self.effectful = 0
-
-    def add(self, step: Step, home: Workflow) -> None:
-        """Give an action step its number."""
-        number = len(self.steps)
-        self.index[step] = number
-        self.steps.append(step)
-        self.homes.append(home)
-        if carries_undo(step):
-            self.undoable |= 1 << 2 * number
-        elif unsafe_to_repeat(step):
-            self.unsafe |= 1 << 2 * number
-        if unsafe_to_repeat(step):
-            self.effectful |= 2 << 2 * number
-
-    def succeeded(self, step: Step) -> int:
-        """The set of that action's success."""
-        return 1 << 2 * self.index[step]
-
-    def took_effect(self, step: Step) -> int:
-        """The set of that action's failed attempt that may have taken effect."""
-        return 2 << 2 * self.index[step]
-
-    def named(self, found: int) -> Iterator[Step]:
-        """The action steps in a set of successes, in document order (callees after their callers)."""
-        for number in bits(found):
-            if not number & 1:
-                yield self.steps[number >> 1]
-
-
-def bits(found: int) -> Iterator[int]:
-    """The numbers of the bits that are set, lowest first; linear in the width, also where many are set."""
-    text = bin(found)[:1:-1]
-    position = text.find("1")
-    while position >= 0:
-        yield position
-        position = text.find("1", position + 1)
 
 
 class Failure:
@@ -157,56 +106,6 @@ def failure_of(step: Failed, how: str, codes: Codes, inside: int = 0, causes: tu
     return Failure(step, how, codes, inside, inside, inside, inside, False, causes)
 
 
-class Summary:
-    """What one step, list, state or run can do.
-
-    ``out``: what may have succeeded in it when it completes, None when it never does. ``may``: what may succeed in it
-    at all. ``early``: what may have succeeded while something of it is still to run or has failed. ``stand``: what may
-    have succeeded while time passes in it, None when none ever does. ``failures`` leave it; ``ended`` and ``stopped``:
-    what may have succeeded when it ends the run as failed or aborted, or by ``wf.stop``; None when it does not.
-    """
-
-    __slots__ = ("early", "ended", "failures", "may", "out", "stand", "stopped")
-
-    def __init__(
-        self,
-        out: int | None = 0,
-        may: int = 0,
-        early: int = 0,
-        stand: int | None = None,
-        failures: list[Failure] | None = None,
-        ended: int | None = None,
-        stopped: int | None = None,
-    ) -> None:
-        self.out = out
-        self.may = may
-        self.early = early
-        self.stand = stand
-        self.failures: list[Failure] = [] if failures is None else failures
-        self.ended = ended
-        self.stopped = stopped
-
-
-def join(first: int | None, second: int | None) -> int | None:
-    """The union of two sets of which either may not exist."""
-    if first is None:
-        return second
-    return first if second is None else first | second
-
-
-def lifted(found: int | None, prior: int) -> int | None:
-    """A set that may not exist, with what came before it."""
-    return None if found is None else found | prior
-
-
-def union(failures: Iterable[Failure]) -> int:
-    """What may have succeeded before any of the failures."""
-    found = 0
-    for failure in failures:
-        found |= failure.executed
-    return found
-
-
 # ---- single steps ------------------------------------------------------------------------------
 
 
@@ -232,11 +131,14 @@ def has_template(node: Node | None) -> bool:
     return any(isinstance(each, Scalar) and type(each.value) is str and "{{" in each.value for each in walk(node))
 
 
-def own_failures(step: Step, actions: Actions) -> list[Failure]:
-    """The failures that begin at the step itself, before its ``catch``: attempts, and faults of its own expressions."""
+def own_failures(step: Step, effect: int) -> list[Failure]:
+    """The failures that begin at the step itself, before its ``catch``: attempts, and faults of its own expressions.
+
+    ``effect`` is the set of an action's failed attempt that may have taken effect, 0 when that makes no difference.
+    """
     kind = step.kind
     if kind == "action":
-        return _action_failures(step, actions)
+        return _action_failures(step, effect)
     if kind == "wf.call" or not kind:
         return [failure_of(step, "attempt", ANY_CODE)]
     if kind in WAITS and any(has_template(entry.value) for entry in _evaluated(step)):
@@ -251,18 +153,19 @@ def _evaluated(step: Step) -> Iterator[Entry]:
         yield from (step.keys[key] for key in ("match", "configuration", "timeout") if key in step.keys)
 
 
-def _action_failures(step: Step, actions: Actions) -> list[Failure]:
+def _action_failures(step: Step, effect: int) -> list[Failure]:
     """Any code: declared ones, a timeout, an operator's decision; apart from them those that may have taken effect."""
-    plain = failure_of(step, "attempt", ANY_CODE)
+    if step.on_unknown == "fail" or not effect:
+        return [failure_of(step, "attempt", ANY_CODE, effect)]
+    return [failure_of(step, "attempt", ANY_CODE), failure_of(step, "attempt", OUTPUT_CODES, effect)]
+
+
+def may_take_effect_and_fail(step: Step) -> bool:
+    """Whether an attempt that is no success may have taken effect, and sending it again is not known to be safe."""
     action = step.call.action if step.call is not None else None
     if action is None or not (unsafe_to_repeat(step) and is_write(step)):
-        return [plain]
-    effect = actions.took_effect(step)
-    if step.on_unknown == "fail":
-        return [failure_of(step, "attempt", ANY_CODE, effect)]
-    if action.output is not None:
-        return [plain, failure_of(step, "attempt", OUTPUT_CODES, effect)]
-    return [plain]
+        return False
+    return step.on_unknown == "fail" or action.output is not None
 
 
 def handler_codes(handler: Handler) -> frozenset[str] | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from analyzer.expressions.ast import Binary, Unary
 from analyzer.expressions.parser import parse_template
-from analyzer.flow.facts import FAULTS, Codes, Summary, failure_of, join, lifted
+from analyzer.flow.facts import FAULTS, Codes, failure_of
+from analyzer.flow.summary import Summary, join, lifted
 from analyzer.model.nodes import Route, State, Workflow
 from analyzer.syntax.nodes import Node, Scalar
 

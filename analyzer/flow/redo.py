@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from analyzer.flow.actions import Actions, bits
 from analyzer.flow.analysis import Flow
-from analyzer.flow.facts import DESCENDS, Actions, Failed, Failure, bits
+from analyzer.flow.facts import DESCENDS, Failed, Failure
 from analyzer.flow.scopes import Arrivals, place_of, scope_path
 from analyzer.model.nodes import Owner, Recovery, State, Step, StepList, Workflow
 
@@ -34,23 +35,28 @@ class RedoFailure:
 @dataclass(frozen=True, slots=True, eq=False)
 class RedoneAction:
     """An action inside a redo set: ``step`` is the action step (of ``home``, the Workfile or one that it calls),
-    ``failure`` the first failure, in document order, that brings it about."""
+    ``bit`` its set, ``failure`` the first failure, in document order, that brings it about."""
 
     step: Step
     home: Workflow
+    bit: int
     failure: Failure
 
 
 @dataclass(slots=True, eq=False)
 class ScopeRedo:
-    """The redo sets of one recovery scope. ``path`` is the scope's shown path, "" at the root; ``found`` the union over
-    all failures; ``unsafe`` are the actions that may have succeeded and must not run again; ``may_hold`` those of which
-    an earlier attempt may have taken effect without a success."""
+    """The redo sets of one recovery scope.
+
+    ``path`` is the scope's shown path, "" at the root; ``actions`` the table that its sets are read with; ``found`` the
+    union over all failures. ``unsafe`` are the actions that may have succeeded and must not run again, ``may_hold``
+    those of which an earlier attempt may have taken effect without a success.
+    """
 
     recovery: Recovery
     owner: Owner
     path: str
     failures: list[RedoFailure]
+    actions: Actions
     found: int
     unsafe: list[RedoneAction]
     may_hold: list[RedoneAction]
@@ -71,7 +77,7 @@ def _scope(arrivals: Arrivals, flow: Flow) -> ScopeRedo:
     recovery = arrivals.recovery
     failures = [RedoFailure(failure, redone_by(failure, recovery.redo)) for failure in arrivals.failures]
     failures.sort(key=lambda each: each.step.entry.key.start)
-    actions = flow.actions
+    actions = flow.numbers.tables[recovery]
     found = 0
     unsafe: list[tuple[int, RedoneAction]] = []
     may_hold: list[tuple[int, RedoneAction]] = []
@@ -80,15 +86,14 @@ def _scope(arrivals: Arrivals, flow: Flow) -> ScopeRedo:
         found |= fresh
         unsafe += _first_seen(fresh & actions.unsafe, actions, each.failure)
         may_hold += _first_seen(fresh & actions.effectful, actions, each.failure)
-    return ScopeRedo(
-        recovery, recovery.owner, scope_path(recovery.owner), failures, found, _ordered(unsafe), _ordered(may_hold)
-    )
+    path = scope_path(recovery.owner)
+    return ScopeRedo(recovery, recovery.owner, path, failures, actions, found, _ordered(unsafe), _ordered(may_hold))
 
 
 def _first_seen(fresh: int, actions: Actions, failure: Failure) -> Iterator[tuple[int, RedoneAction]]:
     for bit in bits(fresh) if fresh else ():
-        number = bit >> 1
-        yield number, RedoneAction(actions.steps[number], actions.homes[number], failure)
+        step, home = actions.step(bit)
+        yield bit, RedoneAction(step, home, 1 << bit, failure)
 
 
 def _ordered(found: list[tuple[int, RedoneAction]]) -> list[RedoneAction]:
@@ -102,23 +107,20 @@ def redone_by(failure: Failure, redo: str) -> int:
     return failure.after if redo == "this_and_after" else failure.inside
 
 
-def narrower(scope: ScopeRedo, actions: Actions) -> str | None:
+def narrower(scope: ScopeRedo) -> str | None:
     """The widest narrower ``redo`` under which nothing unsafe runs again; None when there is none."""
     redo = scope.recovery.redo
     if redo not in REDO_ORDER:
         return None
     for candidate in REDO_ORDER[REDO_ORDER.index(redo) + 1 :]:
-        if not any(redone_by(each.failure, candidate) & actions.unsafe for each in scope.failures):
+        if not any(redone_by(each.failure, candidate) & scope.actions.unsafe for each in scope.failures):
             return candidate
     return None
 
 
-def needed_undos(flow: Flow, scopes: list[ScopeRedo]) -> set[Step]:
+def needed_undos(scopes: list[ScopeRedo]) -> set[Step]:
     """The steps with ``undo`` of which some redo set may hold a success."""
-    found = 0
-    for scope in scopes:
-        found |= scope.found
-    return set(flow.actions.named(found & flow.actions.undoable))
+    return {step for scope in scopes for step in scope.actions.named(scope.found & scope.actions.undoable)}
 
 
 def members(scope: ScopeRedo) -> list[Step]:

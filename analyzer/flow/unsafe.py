@@ -25,17 +25,16 @@ def report_unsafe(scope: ScopeRedo, flow: Flow, problems: Problems, source: Sour
     if not scope.unsafe:
         return
     search = len(scope.unsafe) * len(scope.failures) <= MAX_PAIRS
-    narrow = _narrow_fix(scope, flow)
+    narrow = _narrow_fix(scope)
     for each in scope.unsafe:
-        bit = flow.actions.succeeded(each.step)
-        failure = _best_failure(scope, each, bit) if search else each.failure
+        failure = _best_failure(scope, each) if search else each.failure
         again = _again(scope, each, flow.workflow)
         carries = "is `idempotency: none` and has no `undo`"
         fixes = [fix for fix in (narrow, _undo_fix(each, flow.workflow, source)) if fix is not None]
         problems.report(
             "redo-unsafe",
             scope.recovery.entry.key,
-            f"{_success(each, failure, flow.workflow)} → {_failure_words(failure, bit)} → {again}: it "
+            f"{_success(each, failure, flow.workflow)} → {_failure_words(failure, each.bit)} → {again}: it "
             f"{carries}. Give it an `undo`, use a `keyed` or `inherent` action, or redo less.",
             related=[
                 (_place(each.step.anchor_node, each.home, flow.workflow), "the action that would be repeated"),
@@ -69,9 +68,9 @@ def report_may_hold(scope: ScopeRedo, flow: Flow, problems: Problems) -> None:
 # ---- one path in words -------------------------------------------------------------------------
 
 
-def _best_failure(scope: ScopeRedo, action: RedoneAction, bit: int) -> Failure:
+def _best_failure(scope: ScopeRedo, action: RedoneAction) -> Failure:
     """A failure that reads best: of a step behind the action if there is one, the first of those."""
-    found = [each.failure for each in scope.failures if each.found & bit]
+    found = [each.failure for each in scope.failures if each.found & action.bit]
     behind = [failure for failure in found if failure.step.entry.key.start > action.step.entry.key.start]
     return (behind or found)[0]
 
@@ -145,11 +144,11 @@ def _failed_node(failed: Failed) -> Node:
 # ---- repairs -----------------------------------------------------------------------------------
 
 
-def _narrow_fix(scope: ScopeRedo, flow: Flow) -> FixDraft | None:
+def _narrow_fix(scope: ScopeRedo) -> FixDraft | None:
     """Redo less, when nothing unsafe is then repeated and ``redo`` is written there."""
     value = scope.recovery.entry.value
     redo = value.get("redo") if isinstance(value, Mapping) else None
-    wanted = narrower(scope, flow.actions)
+    wanted = narrower(scope)
     if redo is None or wanted is None or redo.origin is not None:
         return None
     return FixDraft(f"Redo `{wanted}` only", "unsafe", (EditDraft(redo.start, redo.end, wanted),))

@@ -319,11 +319,7 @@ class StepReader:
         if branches is None:
             return
         for name, entry in self.reader.string_entries(branches).items():
-            if name in RESERVED_WORDS:
-                self.problems.report(
-                    "reserved-name", entry.key, f"`{name}` is a word of the language: choose another name."
-                )
-            elif not IDENTIFIER.match(name):
+            if not IDENTIFIER.match(name):
                 self.problems.report(
                     "invalid-value", entry.key, f"The branch `{shown(name)}` is not {VALUE_KINDS['identifier']}."
                 )

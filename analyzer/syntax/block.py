@@ -84,7 +84,7 @@ class BlockReader(LineReader):
         at = self.at
         if self._dash() or self._key_colon(at) >= 0:
             self.reading.problem(at - 1, at, "The content begins on the line below `---`; break the line here.")
-            return self.node(self._column(at), -1)
+            return self.node(0, -1)
         return self._inline(at, -1, None)
 
     def _lost_colon(self, at: int, column: int) -> bool:

@@ -34,9 +34,11 @@ def event_reader(text: str, use_c: bool) -> Callable[[], Any]:
 def read_differently(text: str, use_c: bool) -> bool:
     """Whether a text has what this event parser takes for something else than YAML 1.2 says.
 
-    libyaml takes the ``?`` of ``[?a]`` for a key indicator; ruamel.yaml lets escaped half surrogates pass and makes
-    ``{a:}`` one word.
+    Both may read a merge conflict as text. libyaml takes the ``?`` of ``[?a]`` for a key indicator; ruamel.yaml lets
+    escaped half surrogates pass and makes ``{a:}`` one word.
     """
+    if "<<<<<<<" in text or ">>>>>>>" in text:
+        return True
     if use_c:
         return "?" in text and _GLUED_QUESTION.search(text) is not None
     return _GLUED_QUESTION.search(text) is not None or _PURE_MISREADS.search(text) is not None

@@ -39,7 +39,7 @@ _NEXT_PAIR = re.compile(
     r"(?:\{\{[^\n}]*\}\}|(?!\{\{[^\n}]*\}\})[^\n])*?(?=,[ ]*[\w.?-]+:[ ]|[ ]*[\]}]+[ \t\r]*[,#\n]|\n|\Z)"
 )
 _BRACKETS = re.compile(r"[\[\]{}\n]")
-_SHAPE = re.compile(r""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[ \t]+(?:#[^\n]*)?|[^ \t]""")
+_SHAPE = re.compile(r""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[ \t\r]+(?:#[^\n]*)?|[^ \t\r]""")
 _WORD = re.compile(r"[^ \t\r\n,\[\]{}:]*")
 _GLUED = re.compile(r"""([A-Za-z_][\w.?-]*)([ \t]*|:)(?=["'\[{])""")
 _FLOW_KEY = re.compile(r"[ \t]*:(?=[ \t\r\n,\[\]{}])")
@@ -50,7 +50,7 @@ _LONGEST_CHEAP: Final = 2_000
 class FlowReader:
     """Reads flow collections of one text; ``position`` is past what was read last."""
 
-    __slots__ = ("_ceiling", "_ended", "_floor", "position", "reading", "text")
+    __slots__ = ("_ceiling", "_ended", "_floor", "_told", "position", "reading", "text")
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -59,6 +59,7 @@ class FlowReader:
         self._floor = -1
         self._ceiling = reading.size
         self._ended = False
+        self._told = False
 
     def read(self, start: int, parent: int, properties: Properties | None) -> Node:
         """The collection whose opening bracket is at ``start``, in a block of column ``parent``. Never raises."""
@@ -66,6 +67,7 @@ class FlowReader:
         self._floor = parent
         self._ceiling = reading.size
         self._ended = False
+        self._told = False
         if reading.strict:
             return self._collection(start, properties)
         factory = reading.factory
@@ -102,7 +104,7 @@ class FlowReader:
                     own = found.start()
                 if place - found.end() <= self._floor and ENTRY_LIKE.match(text, place):
                     return own or found.start()
-            elif token[0] not in " \t#":
+            elif token[0] not in " \t\r":
                 last = token
                 depth += (token in "[{") - (token in "]}")
                 if depth == 0:
@@ -198,8 +200,9 @@ class FlowReader:
         return True
 
     def _unclosed(self, opener: int) -> None:
-        # One region, one problem: of several open brackets the innermost is told, the others end with it.
-        if not self._ended:
+        # One region, one problem: of several open brackets the innermost is told, the others end with it; an unclosed
+        # quote has already told of its line.
+        if not self._ended and not self._told:
             bracket = self.text[opener]
             closer = _CLOSERS[bracket]
             message = f"This `{bracket}` is never closed; write `{closer}` where it ends."
@@ -411,6 +414,7 @@ class FlowReader:
             self.position = rest.end() if rest else end
             return reading.after_quote(start, end, self.position)
         reading.problem(start, start + 1, f"This quote is never closed; write `{text[start]}` where the text ends.")
+        self._told = True
         cheap = _NEXT_PAIR.match(text, start + 1, start + _LONGEST_CHEAP)
         self.position = cheap.end() if cheap else start + 1
         return reading.broken(start, self.position)

@@ -71,8 +71,10 @@ class LineReader:
         message = CLOSES_NOTHING.format(shown) if shown in "]}" else f"{named(shown)} cannot start a key; remove it."
         self.reading.problem(self.at, self.at + len(found[1]), message)
         self.at = found.end()
-        self._shift = -len(found[1])
-        self.indent = self._column(self.at)
+        key = self.at - self.line
+        likely = (key - len(found[1]), self.indent, key)
+        self.indent = next((column for column in likely if column in self._maps), likely[0])
+        self._shift = self.indent - key
 
     def _tabs(self, before: int) -> None:
         """The current line is indented by tabs: work out where its author wants it; ``before`` is the line above."""

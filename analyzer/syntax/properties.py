@@ -208,7 +208,7 @@ class Factory:
                 start,
                 end,
                 f"The alias `*{name}` stands inside the value that it names, which would never end. Remove it.",
-                ((anchored.start, anchored.end, f"`&{name}` is anchored here"),),
+                ((anchored.start, anchored.start + 1, f"`&{name}` is anchored here"),),
             )
             return stand_in(start, end, f"*{name}")
         if self.exhausted:

@@ -74,7 +74,10 @@ class Reading:
         """Report one broken region; ``end`` is kept inside the text."""
         if self.strict:
             raise Broken
-        self.problems.syntax(start, max(start, min(end, self.size)), message)
+        end = min(end, self.size)
+        if end > start + 1 and self.text[end - 1] == "\r":
+            end -= 1
+        self.problems.syntax(start, max(start, end), message)
 
     def broken(self, start: int, end: int) -> Scalar:
         """A stand-in for ``start … end`` (a problem was reported for it), without the blanks at its end."""

@@ -142,38 +142,35 @@ def _document_end(block: BlockReader) -> int | None:
 
 
 def _without_conflicts(text: str, problems: Problems) -> str:
-    """The text with merge conflicts blanked: markers and the other side go, this side stays; one problem each."""
-    if "<<<<<<<" not in text and ">>>>>>>" not in text and "=======" not in text:
+    """The text with merge conflicts blanked: markers and the other sides go, the first side stays; one problem each."""
+    if "<<<<<<<" not in text and ">>>>>>>" not in text:
         return text
     parts: list[str] = []
     position = 0
     while begin := _CONFLICT.search(text, position):
-        parts.append(text[position : begin.start()])
-        parts.append(_blank(begin[0]))
-        position = begin.end()
-        related: list[tuple[int, int, str]] = []
-        keep = begin[0].startswith("<")
-        while keep is not None and begin[0].startswith("<") and (marker := _CONFLICT.search(text, position)):
-            if marker[0].startswith("<"):
-                break
-            between = text[position : marker.start()]
-            parts.append(between if keep else _blank(between))
-            parts.append(_blank(marker[0]))
-            position = marker.end()
-            related.append((marker.start(), _trimmed(marker), "the conflict goes on here"))
-            keep = False
-            if marker[0].startswith(">"):
-                related[-1] = (marker.start(), _trimmed(marker), "the conflict ends here")
-                break
-        problems.add(
-            SYNTAX,
-            begin.start(),
-            _trimmed(begin),
-            "A merge conflict is left here; keep one side and remove the marker lines.",
-            tuple(related),
-        )
+        parts += (text[position : begin.start()], _blank(begin[0]))
+        position, related = _conflict(text, begin, parts)
+        message = "A merge conflict is left here; keep one side and remove the marker lines."
+        problems.add(SYNTAX, begin.start(), _trimmed(begin), message, tuple(related))
     parts.append(text[position:])
     return "".join(parts)
+
+
+def _conflict(text: str, begin: re.Match[str], parts: list[str]) -> tuple[int, list[tuple[int, int, str]]]:
+    """Add the lines of one conflict to ``parts``; answers where it ends, and its other markers."""
+    position = begin.end()
+    related: list[tuple[int, int, str]] = []
+    keep = begin[0].startswith("<")
+    marker = None if begin[0].startswith(">") else _CONFLICT.search(text, position)
+    while marker is not None and not marker[0].startswith("<"):
+        between = text[position : marker.start()]
+        ends = marker[0].startswith(">")
+        parts += (between if keep else _blank(between), _blank(marker[0]))
+        position = marker.end()
+        related.append((marker.start(), _trimmed(marker), f"the conflict {'ends' if ends else 'goes on'} here"))
+        keep = False
+        marker = None if ends else _CONFLICT.search(text, position)
+    return position, related
 
 
 def _trimmed(found: re.Match[str]) -> int:

@@ -39,11 +39,11 @@ def expected(program: Program, limit: int, redos: int) -> Pairs:
 
 def actual(program: Program) -> Pairs:
     """The same from the analyzer."""
-    flow = analyse(model(program))
+    flow = analyse(model(program), every=True)
     found: Pairs = {}
     for scope in redo_of(flow):
         if scope.reachable:
-            successes = {step.id for step in flow.actions.named(scope.found)}
+            successes = {step.id for step in scope.actions.named(scope.found)}
             found[name_of(scope.owner)] = (successes, {each.step.id for each in scope.may_hold})
     return found
 

@@ -60,7 +60,11 @@ CASES: list[tuple[str, list[Place], Any]] = [
     ("a: {x: 1 y: 2}\nb: 1\n", [(1, 10, 1, 11, "A `,` is missing")], {"a": {"x": "1", "y": 2}, "b": 1}),
     ("a: {x: 1,\n  y: 2\n  z: 3}\nb: 1\n", [(3, 3, 3, 4, "A `,` is missing")], {"a": {"x": 1, "y": 2, "z": 3}, "b": 1}),
     ("a: {x: 1, , y: 2}\n", [(1, 11, 1, 12, "Nothing stands before this `,`")], {"a": {"x": 1, "y": 2}}),
-    ('a: {x:"y", z "w"}\n', [(1, 6, 1, 7, "")], None),
+    (
+        'a: {x:"{{ y }}", z "{{ w }}"}\nb: 1\n',
+        [(1, 6, 1, 7, "needs a space after it; write `x: …`"), (1, 18, 1, 19, "no colon; write `z: …`")],
+        {"a": {"x": "{{ y }}", "z": "{{ w }}"}, "b": 1},
+    ),
     ("a: {b\n : 1}\nc: 1\n", [(1, 5, 1, 6, "must stand on one line")], {"a": {"b": 1}, "c": 1}),
     ("s:\n- a: 1\n  b: [\n- c: 1\n", [(3, 6, 3, 7, "never closed")], {"s": [{"a": 1, "b": []}, {"c": 1}]}),
     ("r: {\n  a: 1,\n  b: 2\nc: 3\n", [(1, 4, 1, 5, "never closed")], {"r": {"a": 1, "b": 2}, "c": 3}),
@@ -80,7 +84,7 @@ CASES: list[tuple[str, list[Place], Any]] = [
     ("- 1\nfoo bar\n- 2\n", [(2, 1, 2, 8, "belongs to no entry")], [1, "foo bar", 2]),
     # Lines that belong nowhere.
     ('a: "x"\n  more\nb: 1\n', [(2, 3, 2, 7, "belongs to no entry")], {"a": "x", "b": 1}),
-    ("a:\n  b:\n    c: 1\n ?!\n    d: 2\ne: 1\n", [(4, 2, 4, 4, "")], None),
+    ("a:\n  b:\n    c: 1\n (!\n    d: 2\ne: 1\n", [(4, 2, 4, 4, "no entry")], {"a": {"b": {"c": 1, "d": 2}}, "e": 1}),
     # Documents and directives.
     ("a: 1\n---\nb: [\n", [(2, 1, 2, 4, "A second document")], {"a": 1}),
     ("a: 1\n...\nb: 2\n", [(3, 1, 3, 2, "A second document")], {"a": 1}),
@@ -167,7 +171,7 @@ def test_related_places() -> None:
     conflict = read("<<<<<<< a\nx: 1\n=======\n>>>>>>> b\n").problems[0]
     assert [text for *_, text in conflict.related] == ["the conflict goes on here", "the conflict ends here"]
     recursive = read("a: &x [*x]\n").problems[0]
-    assert [span[:2] for span in recursive.related] == [(6, 10)]
+    assert [span[:2] for span in recursive.related] == [(6, 7)]
 
 
 def test_each_region_is_told_once_and_the_rest_is_sound() -> None:

@@ -1,0 +1,125 @@
+"""Numbers for the actions whose repetition can matter, so that sets of them are Python integers.
+
+In a table, action ``n`` has bit ``2n`` for "it succeeded" and bit ``2n + 1`` for "an attempt failed that may have taken
+effect". Sets are only ever compared inside one outermost recovery scope, so each of those has a table that begins anew,
+and sets stay narrow in long files; the actions of called workflows come first in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from analyzer.flow.facts import carries_undo, may_take_effect_and_fail, unsafe_to_repeat
+from analyzer.model.nodes import Recovery, State, Step, StepList, Workflow
+
+NO_BITS: Final = (0, 0)
+
+
+class Actions:
+    """The numbered actions of one outermost scope: their steps and Workfiles, and the sets of those that must not be
+    repeated (``unsafe``), that carry ``undo`` (``undoable``), and that may be in doubt (``effectful``)."""
+
+    __slots__ = ("base", "effectful", "first", "homes", "steps", "undoable", "unsafe")
+
+    def __init__(self, base: Actions | None = None) -> None:
+        self.base = base
+        self.first: int = 0 if base is None else base.first + len(base.steps)
+        self.steps: list[Step] = []
+        self.homes: list[Workflow] = []
+        self.unsafe: int = 0 if base is None else base.unsafe
+        self.undoable: int = 0 if base is None else base.undoable
+        self.effectful: int = 0 if base is None else base.effectful
+
+    def add(self, step: Step, home: Workflow) -> tuple[int, int]:
+        """Number an action step: the sets of its success and of its attempt in doubt (0 when there is none)."""
+        success = 1 << 2 * (self.first + len(self.steps))
+        self.steps.append(step)
+        self.homes.append(home)
+        if carries_undo(step):
+            self.undoable |= success
+        elif unsafe_to_repeat(step):
+            self.unsafe |= success
+        if not may_take_effect_and_fail(step):
+            return success, 0
+        self.effectful |= success << 1
+        return success, success << 1
+
+    def step(self, bit: int) -> tuple[Step, Workflow]:
+        """The action step of a bit's number, and its Workfile."""
+        number = bit >> 1
+        if self.base is not None and number < self.first:
+            return self.base.step(bit)
+        return self.steps[number - self.first], self.homes[number - self.first]
+
+    def named(self, found: int) -> Iterator[Step]:
+        """The steps that succeeded in a set, those of called workflows first, else in document order."""
+        for bit in bits(found):
+            if not bit & 1:
+                yield self.step(bit)[0]
+
+
+class Numbers:
+    """The numbers of one analysis: the two sets of each numbered step, and the table of each recovery scope."""
+
+    __slots__ = ("bits", "tables")
+
+    def __init__(self) -> None:
+        self.bits: dict[Step, tuple[int, int]] = {}
+        self.tables: dict[Recovery, Actions] = {}
+
+
+def number_actions(workflow: Workflow, called: dict[Workflow, list[StepList]], *, every: bool) -> Numbers:
+    """Number what ``workflow`` and the workflows that it calls do inside its recovery scopes.
+
+    ``every`` numbers harmless actions too; otherwise only those that must not be repeated or that carry ``undo``.
+    """
+    numbers = Numbers()
+    base = Actions()
+    for home, lists in called.items():
+        for step in (step for each in lists for step in each.steps):
+            if step.call is not None and (every or _matters(step)):
+                numbers.bits[step] = base.add(step, home)
+    stack: list[tuple[StepList, Actions | None]] = []
+    root = _table(workflow.recovery, None, base, numbers)
+    tops: list[Workflow | State] = [workflow] if workflow.states is None else list(workflow.states.values())
+    for top in tops:
+        table = root if isinstance(top, Workflow) else _table(top.recovery, root, base, numbers)
+        stack += [(each, table) for each in (top.top_lists if isinstance(top, Workflow) else top.lists)]
+    stack.reverse()
+    while stack:
+        place, table = stack.pop()
+        below: list[tuple[StepList, Actions | None]] = []
+        for step in place.steps:
+            if step.call is not None:
+                if table is not None and (every or _matters(step)):
+                    numbers.bits[step] = table.add(step, workflow)
+                if step.reconcile is not None and step.reconcile.steps is not None:
+                    below.append((step.reconcile.steps, table))
+            elif step.lists or step.recovery is not None:
+                inner = _table(step.recovery, table, base, numbers)
+                below += [(each, inner) for each in step.lists]
+            below += [(handler.steps, table) for handler in step.handlers if handler.steps is not None]
+        stack += reversed(below)
+    return numbers
+
+
+def _table(recovery: Recovery | None, outer: Actions | None, base: Actions, numbers: Numbers) -> Actions | None:
+    if recovery is None:
+        return outer
+    table = outer or Actions(base)
+    numbers.tables[recovery] = table
+    return table
+
+
+def _matters(step: Step) -> bool:
+    return carries_undo(step) or unsafe_to_repeat(step)
+
+
+def bits(found: int) -> Iterator[int]:
+    """The numbers of the bits that are set, lowest first; linear in the width, also where many are set."""
+    text = bin(found)[:1:-1]
+    position = text.find("1")
+    while position >= 0:
+        yield position
+        position = text.find("1", position + 1)
