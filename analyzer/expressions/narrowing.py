@@ -36,8 +36,8 @@ class Narrowing:
                 return self._logical(expr, truth, env)
             if expr.op in ("==", "!="):
                 return self._equality(expr, (expr.op == "==") == truth, env)
-            if expr.op == "in" and truth:
-                return self._membership(expr, env)
+            if expr.op == "in" and isinstance(expr.right, ListLiteral):
+                return self._membership(expr.left, expr.right, truth, env)
             if expr.op in ("<", "<=", ">", ">=", "in"):
                 return env.facts
         return self.narrow_to(expr, constant(truth), env)
@@ -61,16 +61,22 @@ class Narrowing:
             type_ = self.type_of(other, here)
             if equal:
                 facts = self.narrow_to(side, type_, here)
-            elif type_.kind == "null":
-                facts = self.narrow_not(side, None, here)
-            elif type_.values is not None and len(type_.values) == 1 and not type_.nullable:
-                facts = self.narrow_not(side, type_.values[0], here)
+                continue
+            constant_value, value = single(type_)
+            if constant_value:
+                facts = self.narrow_not(side, value, here)
         return facts
 
-    def _membership(self, expr: Binary, env: Env) -> Facts | None:
-        if not isinstance(expr.right, ListLiteral):
-            return env.facts
-        return self.narrow_to(expr.left, join_all(self.type_of(item, env) for item in expr.right.items), env)
+    def _membership(self, left: Expr, right: ListLiteral, truth: bool, env: Env) -> Facts | None:
+        items = [self.type_of(item, env) for item in right.items]
+        if truth:
+            return self.narrow_to(left, join_all(items), env) if items else None
+        facts: Facts | None = env.facts
+        for item in items:
+            constant_value, value = single(item)
+            if constant_value and facts is not None:
+                facts = self.narrow_not(left, value, env.with_facts(facts))
+        return facts
 
     def narrow_to(self, expr: Expr, wanted: Type, env: Env) -> Facts | None:
         """The facts once the value of ``expr`` is known to be one of ``wanted``."""
@@ -167,6 +173,15 @@ class Narrowing:
         present = type_.kind != "null"
         values = [value for value, effect in effects.items() if effect.get(name, present) == present]
         return set_fact(facts, tag_key, join_all(constant(value) for value in values))
+
+
+def single(type_: Type) -> tuple[bool, Any]:
+    """Whether the type is that of exactly one constant (null among them), and which."""
+    if type_.kind == "null":
+        return True, None
+    if type_.values is not None and len(type_.values) == 1 and not type_.nullable:
+        return True, type_.values[0]
+    return False, None
 
 
 def _default_of(expr: Expr) -> tuple[Expr, Expr] | None:

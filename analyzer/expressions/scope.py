@@ -6,11 +6,11 @@ the narrowed type of a *reference*: a binding and the members read from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from analyzer.expressions.ast import Expr, Index, Literal, Member, Name
-from analyzer.expressions.types import Type, join, same
+from analyzer.expressions.types import Field, Type, field_type, join, same
 from analyzer.syntax.nodes import Node
 
 
@@ -108,6 +108,77 @@ def join_facts(a: Facts | None, b: Facts | None) -> Facts | None:
     joined: dict[Key, Type] = {}
     for key, type_ in a.items():
         other = b.get(key)
-        if other is not None:
-            joined[key] = type_ if same(type_, other) else join(type_, other)
+        if other is None:
+            continue
+        if type_ is other or same(type_, other):
+            joined[key] = type_
+            continue
+        both = join(type_, other)
+        known = declared(key)
+        # A fact that says no more than the declaration would only be carried along.
+        if known is None or not same(both, known):
+            joined[key] = both
     return joined
+
+
+def all_facts(base: Facts, ways: Iterable[Facts | None]) -> Facts | None:
+    """What holds after several ways were all gone, each from ``base`` (the branches of a parallel)."""
+    merged: dict[Key, Type] | None = None
+    for facts in ways:
+        if facts is None:
+            return None
+        if merged is None:
+            merged = {**facts}
+        else:
+            merged.update((key, type_) for key, type_ in facts.items() if base.get(key) is not type_)
+    return base if merged is None else merged
+
+
+def declared(key: Key) -> Type | None:
+    """The type of a reference without any facts, as far as it can be told."""
+    type_: Type = key[0].type
+    for member in key[1:]:
+        if isinstance(member, str):
+            field = type_.fields.get(member)
+            if field is None:
+                return None
+            type_ = field_type(field, member)
+        elif type_.item is not None:
+            type_ = type_.item
+        else:
+            return None
+    return type_
+
+
+def settled(names: dict[str, Binding], facts: Facts | None) -> dict[str, Binding]:
+    """The names that a list binds with the types that they have at its end: what encloses the list binds these."""
+    if not facts or not names:
+        return names
+    own = {id(binding): name for name, binding in names.items()}
+    found: dict[str, list[Key]] = {}
+    for key in facts:
+        name = own.get(id(key[0]))
+        if name is not None:
+            found.setdefault(name, []).append(key)
+    if not found:
+        return names
+    result = dict(names)
+    for name, keys in found.items():
+        binding = names[name]
+        type_ = binding.type
+        for key in sorted(keys, key=len):
+            type_ = _refined(type_, key[1:], facts[key])
+        result[name] = Binding(name, type_, binding.node, binding.source)
+    return result
+
+
+def _refined(type_: Type, members: Key, fact: Type) -> Type:
+    """The type with what is known of one of its members put in."""
+    if not members:
+        return fact
+    name = members[0]
+    field = type_.fields.get(name) if isinstance(name, str) else None
+    if field is None:
+        return type_
+    inner = _refined(field_type(field, name), members[1:], fact)
+    return type_.with_field(name, Field(inner, False, field.source))

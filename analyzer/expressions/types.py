@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 MAX_DESCRIPTION: Final = 120
 MAX_UNION: Final = 24
+MAX_PARTS: Final = 10_000
 
 
 class Reason:
@@ -121,6 +122,12 @@ class Type:
         copy = self._copy()
         copy.nullable = False
         copy.why = ()
+        return copy
+
+    def with_field(self, name: str, field: Field) -> Type:
+        """The same type with one field replaced."""
+        copy = self._copy()
+        copy.fields = {**self.fields, name: field}
         return copy
 
     def _copy(self) -> Type:
@@ -330,6 +337,70 @@ def _add_option(options: list[Type], option: Type) -> None:
     options.append(option)
 
 
+def merged(kept: Type, given: Type) -> Type:
+    """What a step binds that succeeds with ``kept``, or with a value of ``given`` that fits it."""
+    if given.kind == "any":
+        return kept.with_null() if given.nullable else kept
+    if given.nullable and given.kind != "null":
+        return join(merged(kept, given.not_null()), Type("null", why=given.why))
+    if kept.kind == "object" and given.kind == "object":
+        return _merged_objects(kept, given)
+    if kept.kind == "list" and given.kind == "list" and kept.item is not None and given.item is not None:
+        copy = kept._copy()
+        copy.item = merged(kept.item, given.item)
+        return copy
+    if kept.kind in ("timestamp", "duration") and given.kind == "string":
+        return kept
+    return join(kept, given)
+
+
+def _merged_objects(kept: Type, given: Type) -> Type:
+    fields: dict[str, Field] = {}
+    for name, field in kept.fields.items():
+        other = given.fields.get(name)
+        if other is None:
+            fields[name] = Field(field.type, True, field.source)
+        else:
+            fields[name] = Field(merged(field.type, other.type), field.optional or other.optional, field.source)
+    copy = kept._copy()
+    copy.fields = fields
+    return copy
+
+
+def widened(type_: Type) -> Type:
+    """The type without what only the literals in it say: one constant becomes its kind, null anything."""
+    if type_.kind == "null":
+        return ANY.with_null()
+    if type_.values is not None:
+        return Type(type_.kind, nullable=type_.nullable, why=type_.why) if len(type_.values) == 1 else type_
+    if type_.kind == "list" and type_.item is not None:
+        copy = type_._copy()
+        copy.item = ANY if type_.item.kind == "never" else widened(type_.item)
+        return copy
+    if type_.kind != "object" or not type_.fields:
+        return type_
+    copy = type_._copy()
+    copy.fields = {name: Field(widened(each.type), each.optional, each.source) for name, each in type_.fields.items()}
+    return copy
+
+
+def bounded(type_: Type) -> Type:
+    """The type, or ``any`` when it has more than ``MAX_PARTS`` parts: what is read of others can double in each step."""
+    stack, count = [type_], 0
+    while stack:
+        current = stack.pop()
+        count += 1
+        if count > MAX_PARTS:
+            return ANY
+        if current.item is not None:
+            stack.append(current.item)
+        stack.extend(current.options)
+        stack.extend(field.type for field in current.fields.values())
+        if current.additional is not None:
+            stack.append(current.additional)
+    return type_
+
+
 class Mismatch:
     """Why a type does not fit another: ``kind`` is ``null`` or ``type``; ``where`` the member path below the value."""
 
@@ -421,6 +492,13 @@ def _mismatch_object(found: Type, wanted: Type, where: str) -> Mismatch | None:
     if wanted.additional is not None and found.additional is not None:
         late = late or mismatch(found.additional, wanted.additional, f"{where}.*")
     return late
+
+
+def field_type(field: Field, name: str) -> Type:
+    """What a read of a declared field sees: an optional one may be null."""
+    if field.optional and not field.type.nullable:
+        return field.type.with_null(Reason(f"`{name}` is optional"))
+    return field.type
 
 
 def accepted(field: Field) -> Type:

@@ -24,8 +24,9 @@ from analyzer.expressions.ast import (
     Template,
     Unary,
 )
+from analyzer.expressions.cursor import LimitProblem
 from analyzer.expressions.filters import FILTERS
-from analyzer.expressions.narrowing import Narrowing
+from analyzer.expressions.narrowing import Narrowing, single
 from analyzer.expressions.operators import operator_type
 from analyzer.expressions.parser import parse_template
 from analyzer.expressions.scope import Binding, Env, Facts, reference_key
@@ -42,17 +43,23 @@ from analyzer.expressions.types import (
     can_be_equal,
     constant,
     describe,
+    field_type,
     join,
     join_all,
     list_of,
     record,
 )
+from analyzer.expressions.walk import same_chain
 from analyzer.language.suggest import hint, nearest
 from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
 from analyzer.syntax.nodes import Node, Scalar
 from analyzer.syntax.scalars import offset_in_source
 from analyzer.syntax.source import Source
 
+#: What is not said of code that is never reached: it cannot happen there.
+_UNSAID_WHEN_DEAD: Final = frozenset(
+    {"nullable-access", "nullable-value", "needless-guard", "always-true", "never-true"}
+)
 TEXT_KINDS: Final = frozenset({"string", "integer", "number", "boolean", "timestamp", "duration"})
 
 
@@ -81,9 +88,10 @@ class ExpressionTyper:
 
     ``unknown_name`` is asked what a name is that no scope has; it reports and gives a stand-in type. ``read`` is told
     each step whose binding is read. ``may_fault`` collects whether what was typed since it was cleared can fault.
+    ``dead`` is above 0 while what is typed is never reached.
     """
 
-    __slots__ = ("_quiet", "may_fault", "narrowing", "problems", "read", "source", "unknown_name")
+    __slots__ = ("_quiet", "dead", "may_fault", "narrowing", "problems", "read", "source", "unknown_name")
 
     def __init__(
         self,
@@ -98,6 +106,7 @@ class ExpressionTyper:
         self.read = read
         self.may_fault = False
         self.narrowing = Narrowing(self.quiet_type)
+        self.dead = 0
         self._quiet = 0
 
     # ---- templates -------------------------------------------------------------------------------
@@ -108,7 +117,8 @@ class ExpressionTyper:
         if template.problems:
             site = Site(self.source, scalar)
             for problem in template.problems:
-                self.problems.report("expression-syntax", site.span(problem.start, problem.end), sentence(problem.message))
+                rule = "limit-exceeded" if isinstance(problem, LimitProblem) else "expression-syntax"
+                self.problems.report(rule, site.span(problem.start, problem.end), sentence(problem.message))
             self.may_fault = True
         return template
 
@@ -130,11 +140,11 @@ class ExpressionTyper:
 
     def _joined_text(self, part: Interpolation, env: Env, site: Site) -> None:
         type_ = self.infer(part.expr, env, site)
-        if type_.kind == "any":
-            self.may_fault = True
-            return
         if type_.may_be_null:
             self.nullable_value(part.expr, type_, site, "null cannot be joined as text")
+            return
+        if type_.kind == "any":
+            self.may_fault = True
             return
         for option in type_.options or (type_,):
             if option.kind not in TEXT_KINDS and option.kind not in ("any", "never"):
@@ -161,7 +171,7 @@ class ExpressionTyper:
         """Report at an expression, or at a span of the decoded scalar."""
         if rule != "needless-guard":
             self.may_fault = True
-        if self._quiet:
+        if self._quiet or (self.dead and rule in _UNSAID_WHEN_DEAD):
             return
         start, end = (where.start, where.end) if isinstance(where, Expr) else where
         related = [(Place(r.start, r.end, r.path), r.text) for r in why if r.start >= 0]
@@ -218,9 +228,16 @@ class ExpressionTyper:
         return ANY
 
     def _reference(self, expr: Expr, env: Env, site: Site) -> Type:
-        type_, short = self._chain(expr, env, site)
+        type_ = self._value(expr, env, site)
         if not self._quiet:
             self._mark_inside(type_)
+        return type_
+
+    def _value(self, expr: Expr, env: Env, site: Site) -> Type:
+        """The type of an expression that more may be read of, so that what is inside it does not count as read."""
+        if not isinstance(expr, Name | Member | Index):
+            return self.infer(expr, env, site)
+        type_, short = self._chain(expr, env, site)
         if short is None:
             return type_
         result = type_.with_null()
@@ -244,11 +261,11 @@ class ExpressionTyper:
         if isinstance(expr, Name):
             return self._name(expr, env, site), None
         if isinstance(expr, Member):
-            target, short = self._chain(expr.target, env, site)
+            target, short = self._target(expr.target, env, site)
             target, short = self._link(expr, target, short, site)
             type_ = self._member(expr, target, site)
         elif isinstance(expr, Index):
-            target, short = self._chain(expr.target, env, site)
+            target, short = self._target(expr.target, env, site)
             index = self.infer(expr.index, env, site)
             if target.may_be_null:
                 self._null_access(expr.target, "an element", target, site)
@@ -256,9 +273,17 @@ class ExpressionTyper:
             type_ = self._index(expr, target, index, site)
         else:
             return self.infer(expr, env, site), None
+        if not env.facts:
+            return type_, short
         key = reference_key(expr, env)
         fact = env.facts.get(key) if key is not None else None
         return (type_ if fact is None else fact), short
+
+    def _target(self, expr: Expr, env: Env, site: Site) -> tuple[Type, tuple[Reason, ...] | None]:
+        """The target of a member or index; parentheses end its chain, so that null is a value of it."""
+        if isinstance(expr, Name) or same_chain(expr):
+            return self._chain(expr, env, site)
+        return self._value(expr, env, site), None
 
     def _name(self, expr: Name, env: Env, site: Site) -> Type:
         binding = env.lookup(expr.name)
@@ -281,8 +306,6 @@ class ExpressionTyper:
                 return target.not_null(), reasons if short is None else (*short, *reasons)
             if target.kind not in ("any", "never"):
                 self._needless_link(expr, site)
-            elif target.kind == "any":
-                short = short or ()
             return target, short
         if target.may_be_null:
             self._null_access(expr.target, f"`{expr.name}`", target, site, expr)
@@ -428,12 +451,12 @@ class ExpressionTyper:
         return operand
 
     def _boolean_operand(self, expr: Expr, type_: Type, op: str, site: Site) -> None:
-        if type_.kind in ("any", "never"):
-            self.may_fault = self.may_fault or type_.kind == "any"
-        elif type_.kind not in ("boolean", "null"):
+        if type_.kind not in ("boolean", "null", "any", "never"):
             self.report("type-mismatch", expr, site, f"`{op}` takes booleans only, and this is `{describe(type_)}`.")
         elif type_.may_be_null:
             self.nullable_value(expr, type_, site, f"`{op}` takes booleans only")
+        elif type_.kind == "any":
+            self.may_fault = True
 
     def _binary(self, expr: Binary, env: Env, site: Site) -> Type:
         op = expr.op
@@ -463,14 +486,16 @@ class ExpressionTyper:
     def _logical(self, expr: Binary, left: Type, env: Env, site: Site) -> Type:
         self._boolean_operand(expr.left, left, expr.op, site)
         facts = self.assume(expr.left, expr.op == "and", env)
+        self.dead += facts is None
         right = self.infer(expr.right, env if facts is None else env.with_facts(facts), site)
         self._boolean_operand(expr.right, right, expr.op, site)
+        self.dead -= facts is None
         return BOOLEAN
 
     def _coalesce(self, left_expr: Expr, right_expr: Expr, whole: Expr, env: Env, site: Site) -> Type:
         left = self.infer(left_expr, env, site)
         right = self.infer(right_expr, env, site)
-        if left.kind == "any":
+        if left.kind == "any" and not left.nullable:
             return ANY
         if not left.may_be_null:
             if left.kind != "never":
@@ -500,7 +525,7 @@ class ExpressionTyper:
                 return
         if not can_be_equal(left, right):
             self._settled(expr, expr.op == "!=", site, f"`{describe(left)}` never equals `{describe(right)}`")
-        elif _single(left) and _single(right):
+        elif single(left)[0] and single(right)[0]:
             self._settled(expr, expr.op == "==", site, "both sides are the same constant")
 
     def _membership(self, expr: Binary, left: Type, env: Env, site: Site) -> None:
@@ -510,7 +535,7 @@ class ExpressionTyper:
         if not any(can_be_equal(left, item) for item in items):
             self._settled(expr, False, site, f"`{describe(left)}` equals no element of the list")
         elif left.values is not None and not left.nullable:
-            known = [item.values[0] for item in items if _single(item) and item.values is not None]
+            known = [value for constant_value, value in map(single, items) if constant_value]
             if all(any(value == each and type(value) is type(each) for each in known) for value in left.values):
                 self._settled(expr, True, site, "the list has every value that it can be")
 
@@ -581,13 +606,6 @@ _NOWHERE: Final = _Nowhere()
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "in"})
 
 
-def field_type(field: Field, name: str) -> Type:
-    """What a read of a declared field sees: an optional one may be null."""
-    if field.optional and not field.type.nullable:
-        return field.type.with_null(Reason(f"`{name}` is optional"))
-    return field.type
-
-
 def present(type_: Type) -> Type:
     """What is left of a value that should not be null; of one that always is, nothing is known."""
     return ANY if type_.kind == "null" else type_.not_null()
@@ -613,10 +631,6 @@ def _short(text: str) -> str:
 
 def _a(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
-
-
-def _single(type_: Type) -> bool:
-    return type_.values is not None and len(type_.values) == 1 and not type_.nullable
 
 
 def _nonzero(expr: Expr) -> bool:

@@ -14,6 +14,7 @@ from analyzer.flow.facts import carries_undo, may_take_effect_and_fail, unsafe_t
 from analyzer.model.nodes import Recovery, State, Step, StepList, Workflow
 
 NO_BITS: Final = (0, 0)
+FEW: Final = 16
 
 
 class Actions:
@@ -117,8 +118,14 @@ def _matters(step: Step) -> bool:
 
 
 def bits(found: int) -> Iterator[int]:
-    """The numbers of the bits that are set, lowest first; linear in the width, also where many are set."""
-    text = bin(found)[:1:-1]
+    """The numbers of the bits that are set, lowest first."""
+    if found.bit_count() <= FEW:
+        while found:
+            lowest = found & -found
+            yield lowest.bit_length() - 1
+            found ^= lowest
+        return
+    text = bin(found)[:1:-1]  # linear in the width, however many are set
     position = text.find("1")
     while position >= 0:
         yield position

@@ -50,9 +50,10 @@ class StepFlow:
 class Flow:
     """The flow of one Workfile. ``lists`` and ``steps`` tell of each part, ``run`` of the whole; ``arrivals`` are the
     failures that reach each recovery scope of code that can run. ``unreachable``: the first step of each list that
-    control never reaches, with the step that it does not get past; ``dead``: the lists that follow from that."""
+    control never reaches, with the step that it does not get past; ``dead``: the lists that follow from that;
+    ``idle``: the lists that never run for another reason (a handler that no failure enters)."""
 
-    __slots__ = ("arrivals", "dead", "lists", "numbers", "run", "steps", "unreachable", "workflow")
+    __slots__ = ("arrivals", "dead", "idle", "lists", "numbers", "run", "steps", "unreachable", "workflow")
 
     def __init__(self, workflow: Workflow, numbers: Numbers) -> None:
         self.workflow = workflow
@@ -62,10 +63,14 @@ class Flow:
         self.arrivals: dict[Recovery, Arrivals] = {}
         self.unreachable: list[tuple[Step, Step]] = []
         self.dead: set[StepList] = set()
+        self.idle: set[StepList] = set()
         self.run = RunFlow()
 
-    def live_steps(self) -> Iterator[Step]:
-        """The steps that control can reach, in document order: none behind what always ends the run."""
+    def live_steps(self, *, idle: bool = True) -> Iterator[Step]:
+        """The steps that control can reach, in document order: none behind what always ends the run.
+
+        ``idle``: those of lists that never run although their step does, too.
+        """
         ends = {step for step, _ in self.unreachable}
         stack = [iter(each.steps) for each in reversed(self.workflow.top_lists) if each not in self.dead]
         while stack:
@@ -74,7 +79,8 @@ class Flow:
                 stack.pop()
                 continue
             yield step
-            stack.extend(iter(each.steps) for each in reversed(list(child_lists(step))))
+            below = [each for each in child_lists(step) if idle or each not in self.idle]
+            stack.extend(iter(each.steps) for each in reversed(below))
 
 
 def analyse(workflow: Workflow, *, every: bool = False) -> Flow:
@@ -168,7 +174,7 @@ class _Composer:
                 if ending is not None:
                     flow.unreachable.append((state.steps.steps[0], ending))
                     dead.add(state.steps)
-        idle: set[StepList] = set()
+        idle = flow.idle
         for each in lists:
             ended = each in dead
             idles = each in idle

@@ -82,8 +82,10 @@ def _scope(arrivals: Arrivals, flow: Flow) -> ScopeRedo:
     unsafe: list[tuple[int, RedoneAction]] = []
     may_hold: list[tuple[int, RedoneAction]] = []
     for each in failures:
-        fresh = each.found & ~found
-        found |= fresh
+        before, found = found, found | each.found
+        if found == before:
+            continue
+        fresh = found ^ before
         unsafe += _first_seen(fresh & actions.unsafe, actions, each.failure)
         may_hold += _first_seen(fresh & actions.effectful, actions, each.failure)
     path = scope_path(recovery.owner)
@@ -124,41 +126,39 @@ def needed_undos(scopes: list[ScopeRedo]) -> set[Step]:
 
 
 def members(scope: ScopeRedo) -> list[Step]:
-    """The steps that the scope's redo sets can name at all, outermost first: what an editor highlights.
+    """The steps that the scope's redo sets can name at all, in document order: what an editor highlights.
 
     Under ``this_step`` the steps that can fail it; under ``this_and_after`` where the suffix can begin and what follows
     there; under ``whole_group`` the direct children.
     """
     found: dict[Step, None] = {}
-    for each in scope.failures:
-        for step in _redone_steps(scope, each.step):
-            found.setdefault(step)
+    for failed in dict.fromkeys(each.step for each in scope.failures):
+        found.update(dict.fromkeys(_redone_steps(scope, failed)))
     return sorted(found, key=lambda step: step.entry.key.start)
 
 
 def _redone_steps(scope: ScopeRedo, failed: Failed) -> list[Step]:
     redo = scope.recovery.redo
     if redo == "whole_group":
-        return _children(scope.owner)
+        return children(scope.owner)
     if isinstance(failed, State):
         return failed.all_steps
-    if redo == "this_step":
-        return [failed]
-    return _suffix(scope.owner, failed)
+    return [failed] if redo == "this_step" else suffix(scope.owner, failed)
 
 
-def _children(owner: Owner) -> list[Step]:
-    if isinstance(owner, Step):
-        return [step for each in owner.lists for step in each.steps]
+def children(owner: Owner) -> list[Step]:
+    """The steps directly below a scope: of all branches, of all states."""
     if isinstance(owner, State):
         return owner.all_steps
-    if owner.states is not None:
-        return [step for state in owner.states.values() for step in state.all_steps]
-    return owner.steps.steps if owner.steps is not None else []
+    lists = owner.top_lists if isinstance(owner, Workflow) else owner.lists
+    return [step for each in lists for step in each.steps]
 
 
-def _suffix(owner: Owner, failed: Step) -> list[Step]:
-    """``this_and_after``: where it begins, after the descent, and the later siblings outwards."""
+def suffix(owner: Owner, failed: Step) -> list[Step]:
+    """``this_and_after``: first where it begins, after the descent, then the later siblings from the inside out.
+
+    Of a state machine it is the whole entry; of a scope that is a ``wf.parallel`` the branch with the failed step.
+    """
     chain: list[tuple[StepList, Step]] = []
     step = failed
     for place, around in place_of(failed):
@@ -166,23 +166,21 @@ def _suffix(owner: Owner, failed: Step) -> list[Step]:
         if around is owner or not isinstance(around, Step):
             break
         step = around
-    if isinstance(owner, Workflow) and isinstance(chain[-1][0].owner, State):
-        return chain[-1][0].owner.all_steps
+    place, step = chain.pop()
+    if isinstance(owner, Workflow) and isinstance(place.owner, State):
+        return place.owner.all_steps
     if isinstance(owner, Step) and owner.kind == "wf.parallel":
-        return _children(owner)
-    found: list[Step] = []
-    for place, step in reversed(chain):
-        found += [each for each in _siblings(place) if _comes_after(each, step)]
-        inner = chain[chain.index((place, step)) - 1][0] if (place, step) != chain[0] else None
-        if step.kind not in DESCENDS or inner is None or inner not in step.lists:
-            found.append(step)
-            break
-    return found
+        return place.steps
+    later = _behind(place, step)
+    while chain and step.kind in DESCENDS and chain[-1][0] in step.lists:
+        place, step = chain.pop()
+        later = [*_behind(place, step), *later]
+    return [step, *later]
 
 
-def _siblings(place: StepList) -> list[Step]:
-    return place.owner.all_steps if isinstance(place.owner, State) else place.steps
-
-
-def _comes_after(step: Step, other: Step) -> bool:
-    return step.entry.key.start > other.entry.key.start
+def _behind(place: StepList, step: Step) -> list[Step]:
+    behind = place.steps[step.index + 1 :]
+    owner = place.owner
+    if isinstance(owner, State) and place is owner.on_enter and owner.steps is not None:
+        return [*behind, *owner.steps.steps]
+    return behind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from analyzer.expressions.scope import Binding, Env, Facts, join_facts
+from analyzer.expressions.scope import Binding, Env, Facts, all_facts, join_facts, settled
 from analyzer.expressions.types import (
     ANY,
     DURATION,
@@ -15,6 +15,7 @@ from analyzer.expressions.types import (
     Field,
     Reason,
     Type,
+    bounded,
     can_be_equal,
     constant,
     describe,
@@ -26,7 +27,6 @@ from analyzer.expressions.types import (
 )
 from analyzer.expressions.typing import Site
 from analyzer.language.vocabulary import WAIT_STATUSES
-from analyzer.model.failing import list_escapes
 from analyzer.model.nodes import Call, Step, StepList, span_of
 from analyzer.model.reading import is_broken, is_template
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
@@ -137,14 +137,15 @@ def _wait_for(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     facts: Facts | None = env.facts
     for each in step.lists:
         names, facts = typer.walk_list(each.steps, env)
+        names = settled(names, facts)
     parts = [step.keys[key].value for key in ("match", "configuration", "timeout") if key in step.keys]
-    step.may_fail = any(map(_has_template, parts)) or any(map(list_escapes, step.lists))
-    return _wait_binding(step, names), facts
+    step.may_fail = any(map(_has_template, parts)) or any(map(typer.escapes.from_list, step.lists))
+    return _wait_binding(typer, step, names) if facts is not None else NEVER, facts
 
 
-def _wait_binding(step: Step, names: dict[str, Binding]) -> Type:
+def _wait_binding(typer: WorkflowTyper, step: Step, names: dict[str, Binding]) -> Type:
     payload = step.trigger.payload if step.trigger is not None else ANY
-    event = payload.with_null(Reason(f"`{step.id}.event` is null when the wait times out", "", *span_of(step.id_node)))
+    event = payload.with_null(typer.reason(f"`{step.id}.event` is null when the wait times out", step.id_node))
     fields = {"status": Field(enum_of(WAIT_STATUSES)), "event": Field(event)}
     for name, binding in names.items():
         fields.setdefault(name, Field(binding.type, False, binding.source))
@@ -164,8 +165,10 @@ def _if(typer: WorkflowTyper, step: Step, env: Env) -> Body:
 
 
 def _branch(typer: WorkflowTyper, steps: StepList, env: Env, live: bool) -> Branch:
+    typer.expressions.dead += not live
     names, end = typer.walk_list(steps.steps, env)
-    return steps, names, end if live else None
+    typer.expressions.dead -= not live
+    return steps, settled(names, end), end if live else None
 
 
 def _union(
@@ -175,7 +178,7 @@ def _union(
     rest: Facts | None,
 ) -> Body:
     """The union of branches; ``rest`` are the facts of the way that takes none of them, if there is one."""
-    step.may_fail = typer.expressions.may_fault or any(map(list_escapes, step.lists))
+    step.may_fail = typer.expressions.may_fault or any(map(typer.escapes.from_list, step.lists))
     live = [branch for branch in branches if branch[2] is not None]
     fields: dict[str, Field] = {}
     for _, names, _ in branches:
@@ -202,12 +205,14 @@ def _union_field(
     without = next((steps for steps, names, _ in live if name not in names), None)
     if without is not None:
         key = without.entry.key if without.entry is not None else step.anchor_node
-        line = typer.source.line_column(key.start)[0] + 1
-        text = f"`{step.id}.{name}` is null when `{step.id}` takes {_branch_words(without)} (line {line})"
-        return Field(type_.with_null(Reason(text, "", *span_of(key))), False, source)
+        text = f"`{step.id}.{name}` is null when `{step.id}` takes {_branch_words(without)}"
+        return Field(type_.with_null(typer.reason(text, key)), False, source)
     if rest or not having:
-        text = f"`{step.id}.{name}` is null when `{step.id}` takes no branch that binds it"
-        return Field(type_.with_null(Reason(text, "", *span_of(step.anchor_node))), False, source)
+        words = f"the condition of `{step.id}` is false" if step.kind == "wf.if" else f"`{step.id}` takes no case"
+        if not having:
+            words = f"`{step.id}` takes another branch than the one that binds it"
+        text = f"`{step.id}.{name}` is null when {words}"
+        return Field(type_.with_null(typer.reason(text, step.anchor_node)), False, source)
     return Field(type_, False, source)
 
 
@@ -241,7 +246,7 @@ def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
 
 
 def _check_case(typer: WorkflowTyper, key: Scalar, value: object, type_: Type) -> None:
-    if not can_be_equal(constant(value), type_):
+    if not can_be_equal(constant(value), type_) and not typer.expressions.dead:
         typer.problems.report(
             "never-true",
             key,
@@ -251,23 +256,27 @@ def _check_case(typer: WorkflowTyper, key: Scalar, value: object, type_: Type) -
 
 def _parallel(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     fields: dict[str, Field] = {}
-    facts: Facts | None = env.facts
+    ends: list[Facts | None] = []
     tolerant = step.on_branch_fail == "continue"
     for each in step.lists:
         names, end = typer.walk_list(each.steps, env)
-        type_ = record({name: Field(b.type, False, b.source) for name, b in names.items()})
-        if tolerant and list_escapes(each) and each.entry is not None:
-            reason = Reason(
-                f"`{step.id}.{each.label}` is null when the branch fails, under `on_branch_fail: continue`",
-                "",
-                *span_of(each.entry.key),
-            )
-            type_ = type_.with_null(reason)
+        type_ = _scope_type(names, end)
+        if tolerant and typer.escapes.from_list(each) and each.entry is not None:
+            text = f"`{step.id}.{each.label}` is null when the branch fails, under `on_branch_fail: continue`"
+            type_ = type_.with_null(typer.reason(text, each.entry.key))
             end = join_facts(end, env.facts)
         fields.setdefault(each.label, Field(type_))
-        facts = None if facts is None or end is None else {**facts, **end}
-    step.may_fail = not tolerant and any(map(list_escapes, step.lists))
-    return record(fields), facts
+        ends.append(end)
+    facts = all_facts(env.facts, ends)
+    step.may_fail = not tolerant and any(map(typer.escapes.from_list, step.lists))
+    return record(fields) if facts is not None else NEVER, facts
+
+
+def _scope_type(names: dict[str, Binding], end: Facts | None) -> Type:
+    """What a scope binds: the names of its list, as they are at its end; nothing when that is never reached."""
+    if end is None:
+        return NEVER
+    return record({name: Field(b.type, False, b.source) for name, b in settled(names, end).items()})
 
 
 def _for_each(typer: WorkflowTyper, step: Step, env: Env) -> Body:
@@ -285,21 +294,22 @@ def _for_each(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     name_node = step.keys["as"].value if "as" in step.keys else None
     scope = env.child({step.loop_name: Binding(step.loop_name, item, name_node), "index": Binding("index", INTEGER)})
     names: dict[str, Binding] = {}
+    end: Facts | None = env.facts
+    typer.expressions.dead += item.kind == "never"
     for each in step.lists:
-        names, _ = typer.walk_list(each.steps, scope)
-    inner = any(map(list_escapes, step.lists))
-    element = record({name: Field(b.type, False, b.source) for name, b in names.items()})
+        names, end = typer.walk_list(each.steps, scope)
+    typer.expressions.dead -= item.kind == "never"
+    inner = any(map(typer.escapes.from_list, step.lists))
+    element = _scope_type(names, end)
     if step.on_iteration_fail == "continue" and inner:
-        element = element.with_null(
-            Reason(
-                f"an element of `{step.id}` is null when its iteration fails, under `on_iteration_fail: continue`",
-                "",
-                *span_of(step.anchor_node),
-            )
-        )
+        text = f"an element of `{step.id}` is null when its iteration fails, under `on_iteration_fail: continue`"
+        element = element.with_null(typer.reason(text, step.anchor_node))
+        end = join_facts(end, env.facts)
         inner = False
     step.may_fail = own_fault or inner
-    return list_of(element), env.facts
+    # Only of a list that stands there is it known that there is an iteration.
+    literal = isinstance(step.subject.value, Sequence) and bool(step.subject.value.items)
+    return list_of(element), end if literal else env.facts
 
 
 def _elements(typer: WorkflowTyper, step: Step, env: Env) -> Type:
@@ -341,8 +351,8 @@ def _group(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     facts: Facts | None = env.facts
     for each in step.lists:
         names, facts = typer.walk_list(each.steps, env)
-    step.may_fail = any(map(list_escapes, step.lists))
-    return record({name: Field(b.type, False, b.source) for name, b in names.items()}), facts
+    step.may_fail = any(map(typer.escapes.from_list, step.lists))
+    return _scope_type(names, facts), facts
 
 
 def _call_workflow(typer: WorkflowTyper, step: Step, env: Env) -> Body:
@@ -364,7 +374,7 @@ def _call_workflow(typer: WorkflowTyper, step: Step, env: Env) -> Body:
 
 def _let(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     assert step.subject is not None
-    type_ = typer.values.infer(step.subject.value, env)
+    type_ = bounded(typer.values.infer(step.subject.value, env))
     step.may_fail = typer.expressions.may_fault
     return type_, env.facts
 

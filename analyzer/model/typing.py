@@ -10,21 +10,25 @@ from analyzer.expressions.scope import Binding, Env, Facts, join_facts
 from analyzer.expressions.types import (
     ANY,
     BOOLEAN,
+    NEVER,
     NULL,
     STRING,
     TIMESTAMP,
     Field,
     Reason,
     Type,
+    bounded,
     describe,
     join,
+    merged,
     mismatch,
     record,
+    widened,
 )
 from analyzer.expressions.typing import ExpressionTyper, Site
 from analyzer.language.vocabulary import RUN_FIELDS
 from analyzer.model.constructs import BODIES, call_arguments, trigger_configuration
-from analyzer.model.failing import handlers_escape
+from analyzer.model.failing import Escapes
 from analyzer.model.names import NameFaults
 from analyzer.model.nodes import Handler, State, Step, Workflow, span_of
 from analyzer.model.problems import Problems
@@ -60,6 +64,7 @@ class WorkflowTyper:
         self.source = source
         self.reads = Reads()
         self.names = NameFaults(workflow)
+        self.escapes = Escapes()
         self.stop_types: list[Type] = []
         self._use(problems)
 
@@ -73,12 +78,14 @@ class WorkflowTyper:
         env = self._root_env()
         self._trigger(env)
         if self.workflow.states is not None:
-            env, facts = self._states(env), env.facts
+            end = facts = env.facts
+            env = self._states(env)
         elif self.workflow.steps is not None:
             names, end = self.walk_list(self.workflow.steps.steps, env)
             env, facts = env.child(names), end if end is not None else env.facts
         else:
-            facts = env.facts
+            end = facts = env.facts
+        self.expressions.dead += end is None
         self._result(env.with_facts(facts))
 
     def _root_env(self) -> Env:
@@ -179,6 +186,7 @@ class WorkflowTyper:
         ordered = [*steps]
         names: dict[str, Binding] = {}
         facts, ended = env.facts, False
+        dead = self.expressions.dead
         self.names.enter_list(ordered)
         for step in ordered:
             here = Env(env, names, facts)
@@ -192,8 +200,10 @@ class WorkflowTyper:
                 )
             if after is None:
                 ended = True
+                self.expressions.dead = dead + 1
             else:
                 facts = after
+        self.expressions.dead = dead
         self.names.leave_list()
         return names, None if ended else facts
 
@@ -224,33 +234,48 @@ class WorkflowTyper:
         outer = self.expressions.may_fault
         self.expressions.may_fault = False
         self.names.enter_step(step)
-        skipped: Facts | None = None
-        body_env = env
-        guarded = False
+        held: Env | None = env
+        skipped: Env | None = None
         if "when" in step.keys and step.kind:
-            held, failed = self.condition(step.keys["when"].value, env)
-            skipped = failed.facts if failed is not None else None
-            guarded = failed is not None
-            body_env = held if held is not None else env
-        raw, facts = self._body(step, body_env)
-        step.may_fault = self.expressions.may_fault
-        step.may_fail = step.may_fail or step.may_fault
-        self._attached(step, raw, body_env)
-        if step.recovery is not None and step.recovery.then == "hold":
-            step.may_fail = step.may_fault  # a hold keeps what fails inside the scope
-        binding, facts = self._outcomes(step, raw, facts, body_env)
-        if guarded:
-            line = self.source.line_column(step.keys["when"].key.start)[0] + 1
-            binding = binding.with_null(
-                Reason(
-                    f"`{step.id}` is null when its `when` is false (line {line})", "", *span_of(step.keys["when"].key)
-                )
-            )
-            facts = join_facts(facts, skipped)
+            held, skipped = self.condition(step.keys["when"].value, env)
+        guard_faults = self.expressions.may_fault
+        raw, facts = self._guarded_body(step, held, env, guard_faults)
+        # A fault in `when` is a failure of the step too, and then nothing is known of what `when` tests.
+        failed_in = held if held is not None and not guard_faults else env
+        binding, facts = self._outcomes(step, raw, raw if held is not None else NEVER, facts, failed_in)
+        if skipped is not None:
+            key = step.keys["when"].key
+            binding = binding.with_null(self.reason(f"`{step.id}` is null when its `when` is false", key))
+            facts = join_facts(facts, skipped.facts)
         step.binding = binding
         self.names.leave_step()
         self.expressions.may_fault = outer
         return facts
+
+    def _guarded_body(
+        self, step: Step, held: Env | None, env: Env, guard_faults: bool
+    ) -> tuple[Type, Facts | None]:
+        """Type what a step does when its guard held (``held`` None: that cannot be, so nothing is reached)."""
+        never = held is None
+        self.expressions.dead += never
+        body_env = env if held is None else held
+        raw, facts = self._body(step, body_env)
+        step.may_fault = self.expressions.may_fault
+        step.may_fail = step.may_fail or step.may_fault
+        self._attached(step, raw, body_env)
+        self.expressions.dead -= never
+        if step.recovery is not None and step.recovery.then == "hold":
+            step.may_fail = step.may_fault  # a hold keeps what fails inside the scope
+        if never:
+            step.may_fail = guard_faults
+        if self.expressions.dead:
+            step.may_fail = False
+        return raw, None if never else facts
+
+    def reason(self, text: str, node: Node) -> Reason:
+        """Why something may be null: words, the line, and the place."""
+        line = self.source.line_column(node.start)[0] + 1
+        return Reason(f"{text} (line {line})", "", *span_of(node))
 
     def condition(self, node: Node, env: Env) -> tuple[Env | None, Env | None]:
         """Type a condition; the scopes where it held and where it did not (None when that cannot be)."""
@@ -280,6 +305,7 @@ class WorkflowTyper:
             return env, env
         if type_.may_be_null:
             self.values.report_mismatch(node, mismatch(type_, BOOLEAN), "a condition", node)
+        if type_.kind == "null":
             return env, env
         if type_.kind == "any":
             self.expressions.may_fault = True
@@ -289,28 +315,22 @@ class WorkflowTyper:
             None if failed is None else env.with_facts(failed),
         )
 
-    def _outcomes(self, step: Step, raw: Type, facts: Facts | None, env: Env) -> tuple[Type, Facts | None]:
-        """What handlers and ``on_fail`` make of the binding and of the facts."""
-        binding = raw
-        failing = step.may_fail
-        if failing and step.handlers:
-            for handler in step.handlers:
-                result, end = self.handler(step, handler, raw, env)
-                if end is None:
-                    continue
+    def _outcomes(
+        self, step: Step, raw: Type, binding: Type, facts: Facts | None, env: Env
+    ) -> tuple[Type, Facts | None]:
+        """What handlers and ``on_fail`` make of the binding and of the facts; ``env`` is what is known at a failure."""
+        uncaught = step.may_fail
+        for handler in step.handlers:
+            self.expressions.dead += not uncaught
+            result, end = self.handler(step, handler, raw, env)
+            self.expressions.dead -= not uncaught
+            if uncaught and end is not None:
                 facts = join_facts(facts, end)
-                binding = join(binding, result)
-        else:
-            for handler in step.handlers:
-                self.handler(step, handler, raw, env)
-        if failing and step.on_fail == "continue" and handlers_escape(step):
-            line = self.source.line_column(step.keys["on_fail"].key.start)[0] + 1
-            reason = Reason(
-                f"`{step.id}` is null when it fails, under `on_fail: continue` (line {line})",
-                "",
-                *span_of(step.keys["on_fail"].key),
-            )
-            binding = binding.with_null(reason)
+                binding = merged(binding, result)
+            uncaught = uncaught and handler.codes is not None
+        if step.may_fail and step.on_fail == "continue" and self.escapes.past_handlers(step):
+            text = f"`{step.id}` is null when it fails, under `on_fail: continue`"
+            binding = binding.with_null(self.reason(text, step.keys["on_fail"].key))
             facts = join_facts(facts, env.facts)
         return binding, facts
 
@@ -322,16 +342,19 @@ class WorkflowTyper:
         if handler.steps is not None:
             names, end = self.walk_list(handler.steps.steps, scope)
         if handler.result is None:
-            line = self.source.line_column(handler.node.start)[0] + 1
-            reason = Reason(
-                f"`{step.id}` is null when its handler without `result` runs (line {line})", "", *span_of(handler.node)
-            )
+            reason = self.reason(f"`{step.id}` is null when its handler without `result` runs", handler.node)
             return Type("null", why=(reason,)), end
+        self.expressions.dead += end is None
+        self.expressions.may_fault = False
         inner = Env(scope, names, end if end is not None else scope.facts)
         if not is_broken(handler.result) and raw.kind != "never":
-            self.values.check(handler.result, raw, inner, "the handler's `result`")
+            wanted = raw if step.kind == "action" else widened(raw)
+            self.values.check(handler.result, wanted, inner, "the handler's `result`")
         type_ = self.values.infer(handler.result, inner)
-        return type_, end
+        self.expressions.dead -= end is None
+        if self.expressions.may_fault:
+            self.escapes.note_fault(handler)
+        return bounded(type_), end
 
     def _attached(self, step: Step, raw: Type, env: Env) -> None:
         """What hangs on an action: its key, ``reconcile`` and ``undo``; none of it is evaluated with the step itself."""

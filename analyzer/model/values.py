@@ -193,6 +193,8 @@ class ValueTyper:
         self.expressions.may_fault = True
         at = f"`{fault.where.lstrip('.')}` of {what}" if fault.where else what
         related = [(Place(r.start, r.end, r.path), r.text) for r in fault.found.why if r.start >= 0]
+        if fault.kind == "null" and self.expressions.dead:
+            return False
         if fault.kind == "null":
             message = (
                 f"{_upper(at)} may be null here, and `{describe(fault.wanted)}` is needed: {because(fault.found)}."

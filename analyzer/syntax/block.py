@@ -10,7 +10,7 @@ from typing import Final
 
 from analyzer.syntax.flow import FlowReader
 from analyzer.syntax.keys import finish_mapping
-from analyzer.syntax.limits import KEY_LENGTH, NESTING
+from analyzer.syntax.limits import NESTING
 from analyzer.syntax.lines import BLANK_LINES, SIMPLE_KEY, LineReader
 from analyzer.syntax.nodes import Entry, Mapping, Node, Sequence
 from analyzer.syntax.properties import Properties, scan_properties
@@ -41,6 +41,7 @@ _NEXT_LINE = re.compile(r"[ \t\r]*\n(?:[ \t]*\r?\n)*( *)([ \t]*)")
 _DASHES = re.compile(r"-+[ \t]*")
 _AFTER_QUOTE = re.compile(r"[ \t\r]*(?:[#\n]|:[ \t\r\n])")
 _SHOWN: Final = 40
+_KEY_LENGTH: Final = 1_024
 
 
 class BlockReader(LineReader):
@@ -302,6 +303,7 @@ class BlockReader(LineReader):
         at = self.at
         simple = SIMPLE_KEY.match(text, at)
         if simple:
+            self._length(simple.end(1) - at)
             key: Node = self.reading.scalar(at, simple.end(1), simple[1], "plain", None)
             return Entry(key, self._value(simple.end(), column, False, True))
         if text[at] == "?" and text[at + 1] in " \t\r\n":
@@ -310,10 +312,13 @@ class BlockReader(LineReader):
         if colon < 0:
             return self._without_colon(column)
         key = self._key(at, colon)
-        if colon - at > KEY_LENGTH.value:
-            self.reading.problems.limit(KEY_LENGTH, at, colon)
-            key = self.reading.broken(at, colon)
+        self._length(colon - at)
         return Entry(key, self._value(colon + 1, column, False, True))
+
+    def _length(self, size: int) -> None:
+        # The event parsers do not agree on how long a key may be.
+        if size > _KEY_LENGTH:
+            self.reading.beyond = True
 
     def _explicit(self, column: int) -> Entry:
         key = self._value(self.at + 1, column, True, True)

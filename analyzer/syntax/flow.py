@@ -42,15 +42,20 @@ _BRACKETS = re.compile(r"[\[\]{}\n]")
 _SHAPE = re.compile(r""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[ \t\r]+(?:#[^\n]*)?|[^ \t\r]""")
 _WORD = re.compile(r"[^ \t\r\n,\[\]{}:]*")
 _GLUED = re.compile(r"""([A-Za-z_][\w.?-]*)([ \t]*|:)(?=["'\[{])""")
+_SIMPLE_PAIR = re.compile(
+    r"""([A-Za-z_][0-9A-Za-z_.-]*+):[ ]+("[^"\\\r\n]*+"|[0-9A-Za-z_][0-9A-Za-z_.-]*+)(?=[ ]*[,}])"""
+)
 _FLOW_KEY = re.compile(r"[ \t]*:(?=[ \t\r\n,\[\]{}])")
 _JSON_KEY = re.compile(r"[ \t]*:")
 _LONGEST_CHEAP: Final = 2_000
+_TRIALS: Final = 2
+_TRIALS_MIN: Final = 10_000
 
 
 class FlowReader:
     """Reads flow collections of one text; ``position`` is past what was read last."""
 
-    __slots__ = ("_ceiling", "_ended", "_floor", "_told", "position", "reading", "text")
+    __slots__ = ("_ceiling", "_ended", "_floor", "_told", "_trials", "position", "reading", "text")
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -60,6 +65,8 @@ class FlowReader:
         self._ceiling = reading.size
         self._ended = False
         self._told = False
+        # How many characters may still be read in vain before collections are read with repairs at once.
+        self._trials = _TRIALS_MIN + _TRIALS * reading.size
 
     def read(self, start: int, parent: int, properties: Properties | None) -> Node:
         """The collection whose opening bracket is at ``start``, in a block of column ``parent``. Never raises."""
@@ -70,6 +77,15 @@ class FlowReader:
         self._told = False
         if reading.strict:
             return self._collection(start, properties)
+        if self._trials > 0 and (node := self._strictly(start, properties)) is not None:
+            return node
+        self._ended = False
+        self._ceiling = self._reach(start)
+        return self._collection(start, properties)
+
+    def _strictly(self, start: int, properties: Properties | None) -> Node | None:
+        """The collection when it is sound, else None with nothing changed."""
+        reading = self.reading
         factory = reading.factory
         before = len(reading.problems.found), len(reading.hashes), len(factory.open), factory.room, factory.exhausted
         anchors, beyond = factory.anchors.copy(), reading.beyond
@@ -83,8 +99,8 @@ class FlowReader:
             del reading.problems.found[before[0] :], reading.hashes[before[1] :], factory.open[before[2] :]
             factory.room, factory.exhausted = before[3:]
             factory.anchors, reading.beyond = anchors, beyond
-        self._ceiling = self._reach(start)
-        return self._collection(start, properties)
+            self._trials -= max(self.position - start, 1)
+            return None
 
     def _reach(self, start: int) -> int:
         """How far a broken collection may reach: anywhere when its brackets are all closed before the next entry.
@@ -261,6 +277,8 @@ class FlowReader:
         """``key: value``, ``key`` alone, or ``? key : value``; the position is past it afterwards."""
         text = self.text
         start = self.position
+        if key is None and (simple := _SIMPLE_PAIR.match(text, start)):
+            return self._simple(simple)
         if key is None and not self.reading.strict and (glued := _GLUED.match(text, start)):
             return self._glued(glued)
         if key is None:
@@ -280,6 +298,16 @@ class FlowReader:
                 if not explicit:
                     self._one_line(place)
         return Entry(key, self._pair_value(key))
+
+    def _simple(self, found: re.Match[str]) -> Entry:
+        """A pair as most are: a name and a word or a quoted text without escapes, on one line."""
+        scalar = self.reading.scalar
+        start, end = found.span(2)
+        self.position = end
+        key = scalar(found.start(1), found.end(1), found[1], "plain", None)
+        if self.text[start] == '"':
+            return Entry(key, scalar(start, end, self.text[start + 1 : end - 1], "double", None))
+        return Entry(key, scalar(start, end, found[2], "plain", None))
 
     def _glued(self, found: re.Match[str]) -> Entry:
         """A name and a value with no ``: `` between, or only half of it."""

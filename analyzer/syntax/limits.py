@@ -52,11 +52,4 @@ PROBLEMS = Limit(
     "problems",
     "the ones after this place are not reported. Repair the first ones.",
 )
-KEY_LENGTH = Limit(
-    "This key",
-    1_024,
-    "characters long",
-    "it is not analysed. Shorten it.",
-)
-
-LIMITS: tuple[Limit, ...] = (FILE_SIZE, NESTING, ALIAS_NODES, NUMBER_DIGITS, PROBLEMS, KEY_LENGTH)
+LIMITS: tuple[Limit, ...] = (FILE_SIZE, NESTING, ALIAS_NODES, NUMBER_DIGITS, PROBLEMS)

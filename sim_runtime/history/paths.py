@@ -59,7 +59,7 @@ def shown_path(id_: str) -> str:
         return id_
     plain = _NUMBER.sub("", id_)
     plain = _CASE.sub(lambda match: f"(case:{unquote(match[1])})", plain)
-    return plain[:-1] if plain.endswith("/") else plain
+    return plain.removesuffix("/")
 
 
 def is_below(id_: str, above: str) -> bool:

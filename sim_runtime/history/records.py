@@ -116,6 +116,11 @@ _FAILURE: Final[dict[str, Field]] = {
     "details": _value("Details, as the action, the expression or the operator gave them."),
 }
 
+_UNDO: Final[dict[str, Field]] = {
+    "scope": _text("The identity of the recovery scope."),
+    "of": _text("The identity of the compensated step."),
+}
+
 KINDS: Final[dict[str, Kind]] = {
     # ---- the run ------------------------------------------------------------------------------------------------
     "run.accepted": Kind(
@@ -175,8 +180,8 @@ KINDS: Final[dict[str, Kind]] = {
             **_FAILURE,
             "failed": _text("The identity of the failed step: this one, or the one inside from which it came."),
             "disposition": _text(
-                "`raise` (goes to the enclosing construct), `continue` (consumed, binds null), "
-                "`abort` or `end` (ends the run as aborted, as failed)."
+                "`raise` (goes to the enclosing construct), `continue` (consumed, binds null), `abort`, `end`, `stop` (ends "
+                "the run as aborted, failed, stopped); of a recovery scope that gave up `limit` (it fails) or `escalate`."
             ),
         },
     ),
@@ -206,6 +211,7 @@ KINDS: Final[dict[str, Kind]] = {
             "connection": Field("text", "The connection, or null."),
             "attempt": _integer("From 1, and from 1 again in a redo."),
             "key": Field("text", "The idempotency key of a keyed action, or null."),
+            "base": _maybe("text", "The explicit key before the number of compensations became part of it."),
             "timeout": _maybe("duration", "How long an attempt may take from its dispatch."),
         },
         ends=True,
@@ -369,6 +375,7 @@ KINDS: Final[dict[str, Kind]] = {
             ),
             "code": _maybe("text", "The code that led to it."),
             "allowed": Field("list", "What an operator may decide."),
+            "scope": _maybe("text", "Of an undo: the identity of the recovery scope."),
         },
     ),
     "operator.decided": Kind(
@@ -378,6 +385,7 @@ KINDS: Final[dict[str, Kind]] = {
             "decision": _text("`succeed`, `fail`, `reissue` or `authorize_recovery`."),
             "result": _maybe("value", "The result of `succeed`."),
             "failure": _maybe("value", "`{code, message, details, retryable}` of `fail`."),
+            "scope": _maybe("text", "Of an undo: the identity of the recovery scope."),
         },
         ends=True,
     ),
@@ -407,6 +415,7 @@ KINDS: Final[dict[str, Kind]] = {
     "compensation.prepared": Kind(
         "The durable intent to compensate.",
         {
+            **_UNDO,
             "action": _text("The undo action."),
             "effect": _text("`read` or `write`."),
             "idempotency": _text("`none`, `inherent` or `keyed`."),
@@ -418,12 +427,18 @@ KINDS: Final[dict[str, Kind]] = {
         ends=True,
     ),
     "compensation.dispatched": Kind(
-        "The undo left, and arrived.", {"reissue": _integer("0, or which reissue this is.")}, ends=True
+        "The undo left, and arrived.", {**_UNDO, "reissue": _integer("0, or which reissue this is.")}, ends=True
     ),
-    "compensation.succeeded": Kind("The undo took effect.", {"result": _value("Its result.")}, ends=True),
-    "compensation.failed": Kind("The undo definitely failed.", dict(_FAILURE), ends=True),
+    "compensation.succeeded": Kind(
+        "The undo took effect (of a suppressed action: there was nothing to undo).",
+        {**_UNDO, "result": _value("Its result.")},
+        ends=True,
+    ),
+    "compensation.failed": Kind("The undo definitely failed.", {**_UNDO, **_FAILURE}, ends=True),
     "compensation.ambiguous": Kind(
-        "It is not known whether the undo took effect.", {"code": _text("As in `action.ambiguous`.")}, ends=True
+        "It is not known whether the undo took effect.",
+        {**_UNDO, "code": _text("As in `action.ambiguous`.")},
+        ends=True,
     ),
     "generation.started": Kind(
         "Work goes on from the preceding boundary in a new generation.",

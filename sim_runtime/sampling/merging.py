@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 Flat: TypeAlias = dict[str, Any]
 
-_NUMERIC: Final = {"integer": {"integer", "number"}, "number": {"number"}}
+_NUMBERS: Final = frozenset({"integer", "number"})
 
 
 def merged(left: Flat, right: Flat) -> Flat:
@@ -34,10 +34,8 @@ def _types(left: Any, right: Any) -> list[str]:
     for kind in as_list(left):
         if kind in others:
             found.append(kind)
-        elif kind == "integer" and "number" in others:
-            found.append("integer")
-        elif kind == "number" and "integer" in others:
-            found.append("integer")
+        elif kind in _NUMBERS and not _NUMBERS.isdisjoint(others):
+            found.append("integer")  # of an integer and a number that both hold
     return found
 
 

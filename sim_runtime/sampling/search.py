@@ -20,6 +20,7 @@ Flat: TypeAlias = dict[str, Any]
 MAX_DEPTH: Final = 24
 MAX_ELEMENTS: Final = 10_000
 MAX_TRIES: Final = 64
+DEEP: Final = 2
 
 _IMPLIED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("object", ("properties", "required", "patternProperties", "minProperties", "dependentRequired")),
@@ -63,6 +64,8 @@ class Search:
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
                 options = [each for part in schema[keyword] for each in self.variants(part, depth + 1)]
+                if depth > DEEP:  # a type that holds itself: its ends first
+                    options.sort(key=_size)
                 bases = [merged(base, option) for base in bases for option in options[:MAX_TRIES]]
         if "if" in schema:
             bases = self.conditional(schema, bases, depth)
@@ -152,7 +155,7 @@ class Search:
     # Objects.
 
     def objects(self, flat: Flat, text: str, depth: int) -> Iterator[Json]:
-        names = self.names(flat, text, depth)
+        names = self.names(flat, depth)
         if names is None:
             return
         choices: dict[str, list[Json]] = {}
@@ -167,7 +170,7 @@ class Search:
             for other in found[1:]:
                 yield {**smallest, name: other}
 
-    def names(self, flat: Flat, text: str, depth: int) -> list[str] | None:
+    def names(self, flat: Flat, depth: int) -> list[str] | None:
         """The fields that an object of this schema needs, as few as can be; None when they cannot be found."""
         declared = flat.get("properties", {})
         required = dict.fromkeys(flat.get("required", ()))
@@ -177,7 +180,7 @@ class Search:
         least = int(flat.get("minProperties", 0))
         if least > MAX_ELEMENTS:
             return None
-        spare = iter([*declared, *self.other_names(flat, text, depth)]) if len(names) < least else iter(())
+        spare = iter([*declared, *self.other_names(flat, depth)]) if len(names) < least else iter(())
         while len(names) < least:
             name = next(spare, None)
             if name is None:
@@ -186,7 +189,7 @@ class Search:
                 names.setdefault(name)
         return list(names)
 
-    def other_names(self, flat: Flat, text: str, depth: int) -> list[str]:
+    def other_names(self, flat: Flat, depth: int) -> list[str]:
         least = int(flat.get("minProperties", 0))
         names: list[str] = []
         for pattern in flat.get("patternProperties", {}):
@@ -208,11 +211,17 @@ class Search:
             if isinstance(compiled, Pattern) and compiled.search(name):
                 parts.append(schema)
         if not parts:
-            return flat.get("additionalProperties", flat.get("unevaluatedProperties", True))  # type: ignore[no-any-return]
+            others: Any = flat.get("additionalProperties", flat.get("unevaluatedProperties", True))
+            return others  # type: ignore[no-any-return]
         return parts[0] if len(parts) == 1 else {"allOf": parts}
 
 
 _COMPOSED: Final = frozenset({"$ref", "$defs", "definitions", "allOf", "anyOf", "oneOf", "if", "then", "else"})
+
+
+def _size(flat: Flat) -> int:
+    kinds = as_list(flat.get("type"))
+    return 0 if "null" in kinds else 2 if "object" in kinds or "array" in kinds else 1
 
 
 def _kinds(flat: Flat) -> tuple[str, ...]:

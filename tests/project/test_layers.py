@@ -63,6 +63,7 @@ def test_every_imported_package_is_declared() -> None:
         "networkx": "networkx",
         "platformdirs": "platformdirs",
         "referencing": "jsonschema",
+        "rfc8785": "rfc8785",
         "rich": "rich",
         "ruamel": "ruamel.yaml",
         "tzdata": "tzdata",

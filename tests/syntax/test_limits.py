@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from analyzer.syntax.limits import ALIAS_NODES, FILE_SIZE, KEY_LENGTH, LIMITS, NESTING, NUMBER_DIGITS, PROBLEMS
+from analyzer.syntax.limits import ALIAS_NODES, FILE_SIZE, LIMITS, NESTING, NUMBER_DIGITS, PROBLEMS
 from analyzer.syntax.nodes import Mapping, Scalar, Sequence, plain_value, walk
 from analyzer.syntax.parse import Tree
 from tests.syntax.trees import everything, read
@@ -83,8 +83,8 @@ def test_aliases_cannot_go_round_the_nesting_bound() -> None:
 def test_nesting_is_bounded(text: str, survives: list[str]) -> None:
     tree = timed(text)
     assert NESTING.message() in limits_told(tree)
-    assert limits_told(tree) == [NESTING.message()]
     if survives:
+        assert limits_told(tree) == [NESTING.message()]
         assert isinstance(tree.root, Mapping)
         assert [entry.key.value for entry in tree.root.entries if isinstance(entry.key, Scalar)] == survives
 
@@ -123,12 +123,12 @@ def test_long_numbers_are_told(number: str) -> None:
     assert read(f"a: '{number}'").problems == []
 
 
-def test_long_keys_are_told() -> None:
-    tree = timed("a: 1\n" + "k" * 100_000 + ": 2\nb: 3\n")
-    assert limits_told(tree) == [KEY_LENGTH.message()]
-    assert isinstance(tree.root, Mapping)
-    assert tree.root.get("b") is not None
-    assert read("k" * KEY_LENGTH.value + ": 2\n").problems == []
+def test_long_keys_are_keys() -> None:
+    for backend in ("auto", "pure"):
+        tree = read("a: 1\n" + "k" * 5_000 + ": 2\nb: 3\n", backend)
+        assert tree.problems == []
+        assert isinstance(tree.root, Mapping)
+        assert tree.root.get("k" * 5_000) is not None
 
 
 # Texts whose every line is broken in the same way: the tolerant parser must stay linear.
@@ -141,7 +141,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "only openers": lambda n: "[\n" * n,
     "closers": lambda n: "a: ]}]\n" * n,
     "colons": lambda n: "a: b: c: d\n" * n,
-    "no colons": lambda n: "a\n" * n,
+    "no colons": lambda n: "a: 1\n" + "a\n" * n,
     "tabs": lambda n: "\ta: 1\n" * n,
     "stairs": lambda n: "".join(" " * (i % 50) + "a: [\n" for i in range(n)),
     "conflicts": lambda n: "<<<<<<< a\nx: 1\n" * n,

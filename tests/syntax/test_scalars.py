@@ -80,9 +80,13 @@ def test_block_scalars(
     check(text.replace("\n", line_break))
 
 
-FLOW = st.lists(st.sampled_from(["a", "b  c", "é", "😀", "\n  ", "\n\n ", " ", "''"]), min_size=1, max_size=7).map("".join)
+FLOW = st.lists(st.sampled_from(["a", "b  c", "é", "😀", "\n  ", "\n\n ", " ", "''"]), min_size=1, max_size=7).map(
+    "".join
+)
 ESCAPED = st.lists(
-    st.sampled_from(["a", "b  c", "\\n", "\\u00e9", "\\U0001F600", "\\x41", "\\\\", '\\"', "\\\n  ", "\n  ", "\n\n ", "\\ "]),
+    st.sampled_from(
+        ["a", "b  c", "\\n", "\\u00e9", "\\U0001F600", "\\x41", "\\\\", '\\"', "\\\n  ", "\n  ", "\n\n ", "\\ "]
+    ),
     max_size=8,
 ).map("".join)
 

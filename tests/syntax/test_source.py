@@ -28,7 +28,7 @@ def units(text: str, encoding: Encoding) -> int:
 
 
 def without_mark(text: str) -> str:
-    return text[1:] if text.startswith("\ufeff") else text
+    return text.removeprefix("\ufeff")
 
 
 @given(TEXT)
@@ -50,7 +50,10 @@ def test_line_and_column_go_both_ways(text: str) -> None:
         line, column = source.line_column(offset)
         before = source.text[:offset]
         in_pair = source.text[offset - 1 : offset + 1] == "\r\n" and offset > 0
-        assert (line, column) == (len(lines_of(before[:-1] if in_pair else before)) - 1, offset - source.line_start(line))
+        assert (line, column) == (
+            len(lines_of(before[:-1] if in_pair else before)) - 1,
+            offset - source.line_start(line),
+        )
         assert source.line_of(offset) == line
         assert source.offset_at(line, column) == (offset - 1 if in_pair else offset)
 

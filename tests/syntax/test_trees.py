@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import math
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from analyzer.syntax.events import HAS_C
 from analyzer.syntax.nodes import Mapping, Scalar, Sequence, plain_value, walk
 from analyzer.syntax.parse import parse
 from analyzer.syntax.source import Source
-from tests.syntax.trees import CORPUS, corpus_texts, everything, nest, read, shape, tolerant
+from tests.syntax.trees import CORPUS, ROOT, corpus_texts, everything, nest, read, shape, tolerant
 
 BREAKS = ("\n", "\r\n", "\r")
 TEXTS = corpus_texts()
@@ -51,7 +53,9 @@ def test_spans_nest_and_lie_in_the_text(name: str) -> None:
 
 # --- generated documents ---------------------------------------------------------------------------------------------
 
-WORDS = st.sampled_from(["a", "b c", "x-1", "é", "😀 z", "12", "true", "~", "1.5", "no", "a:b", "c#d", "{{ x }}", "", " "])
+WORDS = st.sampled_from(
+    ["a", "b c", "x-1", "é", "😀 z", "12", "true", "~", "1.5", "no", "a:b", "c#d", "{{ x }}", "", " "]
+)
 
 
 def quoted(text: str) -> str:
@@ -81,7 +85,7 @@ def flows(draw: st.DrawFn, depth: int = 2) -> str:
 def blocks(draw: st.DrawFn, indent: int, depth: int) -> str:
     """The lines of a block collection, each with its line break."""
     pad = " " * indent
-    lines = []
+    lines: list[str] = []
     for key in draw(st.lists(KEYS, min_size=1, max_size=3, unique=True)):
         lead = draw(st.sampled_from([f"{key}:", "-"])) if not lines else lead_of(lines[0], pad, key)
         lines.append(f"{pad}{lead}" + draw(values(indent, depth, lead == "-")))
@@ -145,7 +149,8 @@ def test_block_collections_end_with_their_last_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place"), [("a:\nb: 1\n", 2), ("a: # c\n", 2), ("{a: , b: 1}", 3), ("{a}", 2), ("- \n- b", 1), ("a: &x\n", 5)]
+    ("text", "place"),
+    [("a:\nb: 1\n", 2), ("a: # c\n", 2), ("{a: , b: 1}", 3), ("{a}", 2), ("- \n- b", 1), ("a: &x\n", 5)],
 )
 def test_an_absent_value_has_a_place(text: str, place: int) -> None:
     tree = read(text)
@@ -176,7 +181,7 @@ def test_core_tags_are_honoured() -> None:
 
 
 def test_hidden_line_separators_are_text() -> None:
-    text = "a: x\u2028y\nb: \"p\x85q\"\nc: z\u2029\n\ufeffd: 1\n"
+    text = 'a: x\u2028y\nb: "p\x85q"\nc: z\u2029\n\ufeffd: 1\n'
     tree = read(text)
     assert tree.problems == []
     assert tree.root is not None
@@ -226,3 +231,22 @@ def test_garbage_collection_is_left_as_it_was() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_without_the_c_extension_everything_works() -> None:
+    script = (
+        "import sys; sys.modules['_ruamel_yaml'] = None\n"
+        "from analyzer.syntax.parse import parse\n"
+        "from analyzer.syntax.source import Source\n"
+        "tree = parse(Source('a: [1, {b: c}]\\nd: e: f\\n'))\n"
+        "print([(p.start, p.rule) for p in tree.problems], len(tree.root.entries))\n"
+        "try:\n"
+        "    parse(Source('a: 1'), backend='c')\n"
+        "except RuntimeError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.splitlines() == [
+        "[(19, 'yaml-syntax')] 2",
+        "ruamel.yaml's C extension is not installed; install ruamel.yaml.clib",
+    ]

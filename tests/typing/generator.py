@@ -26,6 +26,7 @@ from tests.typing.shapes import (
 )
 
 Visible = dict[str, Shape]
+MIXED = Shape("mixed", nullable=True)
 STATUS = enum("received", "timeout")
 
 
@@ -116,12 +117,12 @@ class Generator:
 
     def literal_of(self, shape: Shape) -> Any:
         """A literal that fits, or None where there is none to be had."""
-        if shape.kind == "record" and all(optional for _, _, optional in shape.fields):
-            return {}
         if shape.kind == "record":
             parts = {name: self.literal_of(field) for name, field, optional in shape.fields if not optional}
-            return None if any(part is None for part in parts.values()) else parts
-        known = {"string": "z", "integer": 0, "boolean": True, "list": [], "any": {"x": "s"}}
+            if any(part is None for part in parts.values()):
+                return None
+            return {**parts, **{name: None for name, _, optional in shape.fields if optional}}
+        known = {"string": "z", "integer": 0, "boolean": True, "list": [], "any": {"x": "s?"}}
         return shape.members[0] if shape.kind == "enum" else known.get(shape.kind)
 
     def action(self, visible: Visible, depth: int) -> tuple[dict[str, Any], Shape]:
@@ -241,7 +242,7 @@ class Generator:
                 text, shape = f"{text}[0]", shape.item
                 continue
             text += f"{'?.' if optional else '.'}{name}"
-            shape = shape.field(name) if shape.kind == "record" else ANY
+            shape = shape.field(name) if shape.kind == "record" else STRING
             if self.chance(0.06):
                 text = f"({text})"
         return text
@@ -340,7 +341,7 @@ def _record(fields: Visible) -> Shape:
 
 
 def _union(scopes: list[Visible]) -> Shape:
-    """The union of branches; an id whose shapes differ is left out, so that nothing reads it."""
+    """The union of branches; an id whose shapes differ is ``mixed``, and nothing reads more of it."""
     fields: Visible = {}
     spoiled = set()
     for scope in scopes:
@@ -348,7 +349,7 @@ def _union(scopes: list[Visible]) -> Shape:
             if name in fields and fields[name].or_null() != shape.or_null():
                 spoiled.add(name)
             fields[name] = shape.or_null()
-    return _record({name: shape for name, shape in fields.items() if name not in spoiled})
+    return _record({name: MIXED if name in spoiled else shape for name, shape in fields.items()})
 
 
 def _paths(visible: Visible) -> list[tuple[tuple[str, ...], Shape]]:
@@ -362,8 +363,8 @@ def _paths(visible: Visible) -> list[tuple[tuple[str, ...], Shape]]:
             continue
         if shape.kind == "list" and shape.item is not None:
             stack.append(((*path, "[]"), shape.item))
-        elif shape.kind == "any" and path[-1] != "x":
-            stack.append(((*path, "x"), ANY))
+        elif shape.kind == "any":
+            stack.append(((*path, "x"), STRING))
         stack.extend(((*path, name), shape.field(name)) for name, _, _ in shape.fields)
     return [each for each in found if each[0] != ("inputs",)]
 

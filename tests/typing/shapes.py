@@ -37,6 +37,8 @@ INTEGER = Shape("integer")
 BOOLEAN = Shape("boolean")
 NULL = Shape("null", nullable=True)
 ANY = Shape("any")
+#: The one value of `any`; whether it is null is not known to the analyzer, so nothing about it is needless.
+UNKNOWN = {"x": "s?"}
 
 
 def enum(*members: str) -> Shape:
@@ -160,4 +162,4 @@ def _present(shape: Shape, mentioned: frozenset[str], free: bool) -> list[Any]:
             for name, field, optional in shape.fields
         ]
         return [dict(zip(names, each, strict=True)) for each in itertools.product(*choices)]
-    return {"string": ["s"], "integer": [1], "any": [{"x": "s"}], "null": []}[shape.kind]
+    return {"string": ["s"], "integer": [1], "any": [UNKNOWN], "null": []}[shape.kind]

@@ -1,0 +1,121 @@
+"""Writes a picture as a Mermaid flowchart."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from analyzer.flow.picture import Arrow, Box, Frame, Picture
+
+_OPEN_CLOSE: Final = {
+    "action": ("[", "]"),
+    "wait": ("{{", "}}"),
+    "call": ("[[", "]]"),
+    "value": ("[/", "/]"),
+    "choice": ("{", "}"),
+    "fork": ("[", "]"),
+    "point": ("((", "))"),
+    "loop": (">", "]"),
+    "state": ("([", "])"),
+    "start": ("([", "])"),
+    "end": ("([", "])"),
+    "stop": ("([", "])"),
+}
+_LINES: Final = {"next": "-->", "back": "-.->", "catch": "-.->", "timer": "-.->", "redo": "==>"}
+_CLASSES: Final = {
+    "point": "fill:#777,stroke:#777",
+    "fork": "fill:#ddd,stroke:#555",
+    "stop": "fill:#eee,stroke:#555",
+    "information": "stroke:#2b6cb0,stroke-width:2px",
+    "warning": "stroke:#b7791f,stroke-width:3px",
+    "failing": "stroke:#c05621,stroke-width:3px,stroke-dasharray:4 2",
+    "redone": "fill:#fff3cd",
+    "unsafe": "fill:#f8d7da,stroke:#c53030,stroke-width:3px",
+    "error": "stroke:#c53030,stroke-width:3px",
+}
+_FRAMES: Final = {
+    "scope": "fill:#f4f9ff,stroke:#2b6cb0,stroke-dasharray:6 3",
+    "state": "fill:#fafafa,stroke:#444",
+    "loop": "fill:#fcfcfc,stroke:#888,stroke-dasharray:2 2",
+    "part": "fill:#fcfcfc,stroke:#bbb",
+}
+
+
+def to_mermaid(picture: Picture) -> str:
+    """The text of a flowchart, top down; frames are subgraphs."""
+    lines = ["flowchart TD"]
+    inner: dict[int, list[int]] = {}
+    for number, frame in enumerate(picture.frames):
+        inner.setdefault(frame.outer, []).append(number)
+    boxes: dict[int, list[Box]] = {}
+    for box in picture.boxes:
+        boxes.setdefault(box.frame, []).append(box)
+    _write(picture, -1, inner, boxes, lines)
+    redo: list[int] = []
+    for position, arrow in enumerate(picture.arrows):
+        lines.append("  " + _arrow(picture, arrow))
+        if arrow.style == "redo":
+            redo.append(position)
+    if redo:
+        lines.append(f"  linkStyle {','.join(map(str, redo))} stroke:#c05621,color:#c05621")
+    lines += _styles(picture)
+    return "\n".join(lines) + "\n"
+
+
+def _write(
+    picture: Picture, number: int, inner: dict[int, list[int]], boxes: dict[int, list[Box]], lines: list[str]
+) -> None:
+    """A frame with what is in it, without recursion: frames may be nested deeply."""
+    stack: list[tuple[int, int, bool]] = [(number, 0, False)]
+    while stack:
+        current, depth, closing = stack.pop()
+        indent = "  " * depth
+        if closing:
+            lines.append(f"{indent}end")
+            continue
+        if current >= 0:
+            frame = picture.frames[current]
+            lines.append(f'{indent}subgraph {frame.name}["{_text(frame.lines)}"]')
+            stack.append((current, depth, True))
+        lines += [f"{indent}  {_box(box)}" for box in boxes.get(current, [])]
+        stack += [(each, depth + 1, False) for each in reversed(inner.get(current, []))]
+
+
+def _box(box: Box) -> str:
+    start, end = _OPEN_CLOSE[box.shape]
+    return f'{box.name}{start}"{_text(box.lines) or " "}"{end}'
+
+
+def _arrow(picture: Picture, arrow: Arrow) -> str:
+    source = picture.frames[arrow.frame].name if arrow.frame >= 0 else arrow.source
+    label = f'|"{_text([arrow.label])}"|' if arrow.label else ""
+    return f"{source} {_LINES[arrow.style]}{label} {arrow.target}"
+
+
+def _styles(picture: Picture) -> list[str]:
+    lines: list[str] = []
+    for name, style in _CLASSES.items():
+        members = [box.name for box in picture.boxes if name in box.marks or name == box.shape]
+        if members:
+            lines += [f"  classDef {name} {style}", f"  class {','.join(members)} {name}"]
+    for frame in picture.frames:
+        lines.append(f"  style {frame.name} {_frame_style(frame)}")
+    return lines
+
+
+def _frame_style(frame: Frame) -> str:
+    style = _FRAMES[frame.kind]
+    if "error" in frame.marks:
+        style += ",stroke:#c53030,stroke-width:3px"
+    elif "warning" in frame.marks:
+        style += ",stroke:#b7791f,stroke-width:3px"
+    return style
+
+
+def _text(lines: list[str]) -> str:
+    """Text inside quotes: what Mermaid or HTML would read is escaped."""
+    escaped = []
+    for line in lines:
+        text = line.replace("&", "&amp;").replace("#", "&num;").replace('"', "&quot;")
+        text = text.replace("<", "&lt;").replace(">", "&gt;").replace("`", "&#96;")
+        escaped.append("".join(char if char.isprintable() else " " for char in text))
+    return "<br>".join(escaped)

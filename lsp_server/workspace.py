@@ -1,0 +1,276 @@
+"""The files at hand: open texts over what is on disk, their snapshots and findings, and what a change makes stale.
+
+Findings are kept with the files that they depend on. A change drops those of the files that read what changed, so that
+nothing is computed twice and nothing stale is answered (architecture, invariant 3).
+"""
+
+# ruff: noqa: PTH112, PTH116, PTH118, PTH120
+
+from __future__ import annotations
+
+import gc
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from analyzer.check import check_file, engine_for
+from analyzer.driver import known_rules, problem_of_rule
+from analyzer.findings import Finding
+from analyzer.selection import Selection, file_ignores
+from analyzer.suppressions import apply_suppressions, find_directives
+from analyzer.syntax.source import Encoding
+from analyzer.workspace.config import CONFIG_NAME, PYPROJECT_NAME
+from analyzer.workspace.files import found_kind
+from analyzer.workspace.project import Project, discover, forget_projects, project_for
+from lsp_server.documents import Change, OpenDocument
+from lsp_server.snapshot import Snapshot
+from lsp_server.uris import VIRTUAL, Spellings, path_of
+
+MAX_CHECKS: Final = 4_096
+MAX_SNAPSHOTS: Final = 64
+MAX_OPEN: Final = 2_000
+STORM: Final = 500
+"""From so many changed files on, everything that was read from disk is forgotten at once."""
+COLLECT_EVERY: Final = 16
+_EVERYTHING: Final = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The findings of one file as they are shown: suppressed and unselected ones left out."""
+
+    findings: tuple[Finding, ...]
+    dependencies: frozenset[str]
+    reads_index: bool
+
+
+class Workspace:
+    """All that the server knows of files. Paths are absolute; see ``lsp_server.uris`` for how they come from URIs."""
+
+    def __init__(self) -> None:
+        self.encoding: Encoding = "utf-16"
+        self.folders: list[str] = []
+        self.spellings = Spellings()
+        self.open: dict[str, OpenDocument] = {}
+        self.watching = False
+        self._checks: OrderedDict[str, Checked] = OrderedDict()
+        self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
+        self._read: dict[Project, set[str]] = {}
+        self._stamps: dict[str, tuple[int, int] | None] = {}
+        self._analyses = 0
+
+    # ---- documents -------------------------------------------------------------------------------
+
+    def open_document(self, uri: str, version: int, text: str, language: str = "") -> OpenDocument:
+        """The client has opened a file: its text is the client's from here on."""
+        self.spellings.learn(uri)
+        path = path_of(uri)
+        document = OpenDocument(uri, path, version, text, self.encoding, language)
+        self.open[path] = document
+        while len(self.open) > MAX_OPEN:
+            self.close_document(next(iter(self.open)))
+        self._text_changed(path, document.text)
+        return document
+
+    def edit(self, path: str, changes: Iterable[Change], version: int) -> OpenDocument | None:
+        """The client has edited a file; None when it has not opened it."""
+        document = self.open.get(path)
+        if document is not None:
+            document.apply(changes, version)
+            self._text_changed(path, document.text)
+        return document
+
+    def close_document(self, path: str) -> None:
+        """The client has closed a file: what is on disk counts again."""
+        if self.open.pop(path, None) is not None:
+            self._text_changed(path, None)
+
+    def uri_of(self, path: str) -> str:
+        """How the client spells a file."""
+        document = self.open.get(path)
+        return document.uri if document is not None else self.spellings.uri_of(path)
+
+    # ---- what is stale ---------------------------------------------------------------------------
+
+    def _text_changed(self, path: str, text: str | None) -> None:
+        project = project_for(path)
+        before = project.index_fingerprint if self._checks else ""
+        project.overlay_text(path, text)
+        index_changed = bool(before) and project.index_fingerprint != before
+        self._drop([path], index_changed)
+
+    def _drop(self, paths: Iterable[str], index_changed: bool) -> None:
+        """Drop what was found with these files, and the analyses of projects in which others have read them."""
+        changed = set(paths)
+        stale = [
+            path
+            for path, check in self._checks.items()
+            if path in changed or not check.dependencies.isdisjoint(changed) or (index_changed and check.reads_index)
+        ]
+        for path in stale:
+            del self._checks[path]
+        for project, read in self._read.items():
+            if index_changed or not read.isdisjoint(changed):
+                engine_for(project).forget()
+                read.clear()
+                for path in [path for path, known in self._snapshots.items() if known.project is project]:
+                    del self._snapshots[path]
+        for path in changed:
+            self._snapshots.pop(path, None)
+
+    def _note(self, project: Project, path: str, dependencies: Iterable[str]) -> None:
+        """An analysis of ``path`` has read these files."""
+        read = self._read.setdefault(project, set())
+        read.update(dependencies)
+        read.discard(path)
+
+    def files_changed(self, paths: Iterable[str]) -> bool:
+        """Files have changed on disk, come or gone; false when none of them matters to us."""
+        changed = [path for path in dict.fromkeys(paths) if path not in self.open and matters(path)]
+        if not changed:
+            return False
+        if len(changed) >= STORM or any(is_configuration(path) for path in changed):
+            self.reset()
+            return True
+        for path in changed:
+            project_for(path).invalidate(path)
+        self._drop([*changed, *(os.path.dirname(path) for path in changed)], True)
+        return True
+
+    def reset(self) -> None:
+        """Forget everything that was read from disk: a configuration has changed, or a great many files."""
+        forget_projects()
+        self._checks.clear()
+        self._snapshots.clear()
+        self._read.clear()
+        self._stamps.clear()
+        for path, document in self.open.items():
+            project_for(path).overlay_text(path, document.text)
+
+    def look_at_disk(self) -> None:
+        """For clients that do not watch files: find out by their times which of those that were read have changed."""
+        if self.watching:
+            return
+        known = {path for check in self._checks.values() for path in check.dependencies}
+        stamps = {path: _stamp(path) for path in sorted(known)}
+        changed = [path for path, stamp in stamps.items() if self._stamps.get(path, stamp) != stamp]
+        self._stamps = stamps
+        if changed:
+            self.files_changed(changed)
+
+    # ---- snapshots and findings ------------------------------------------------------------------
+
+    def snapshot(self, path: str) -> Snapshot | None:
+        """The file as it is now; None when it cannot be read."""
+        project = project_for(path)
+        document = project.document(path)
+        if document is None:
+            return None
+        known = self._snapshots.get(path)
+        if known is not None and known.document is document:
+            self._snapshots.move_to_end(path)
+            return known
+        snapshot = self._snapshots[path] = Snapshot(project, document, self._note)
+        while len(self._snapshots) > MAX_SNAPSHOTS:
+            self._snapshots.popitem(last=False)
+        return snapshot
+
+    def check(self, path: str) -> Checked:
+        """The findings of a file as the command line reports them."""
+        known = self._checks.get(path)
+        if known is not None:
+            self._checks.move_to_end(path)
+            return known
+        with self.quiet_memory():
+            checked = self._checks[path] = self._check(path)
+        self._analyses += 1
+        while len(self._checks) > MAX_CHECKS:
+            self._checks.popitem(last=False)
+        return checked
+
+    def _check(self, path: str) -> Checked:
+        project = project_for(path)
+        if configuration_problems(project):
+            return Checked((), frozenset(), True)  # as on the command line: the fault is said, nothing is reported
+        result = check_file(project, path)
+        self._note(project, path, result.dependencies)
+        document = project.document(path)
+        findings = list(result.findings)
+        if document is not None:
+            directives = find_directives(document.text, result.comments)
+            findings = apply_suppressions(path, findings, directives, known_rules).findings
+        wanted = selection_of(project, path)
+        kept = tuple(finding for finding in findings if wanted.wants(finding))
+        return Checked(kept, frozenset(result.dependencies), result.reads_index)
+
+    def known_check(self, path: str) -> Checked | None:
+        """The findings of a file if they are at hand."""
+        return self._checks.get(path)
+
+    def files(self) -> list[str]:
+        """Every file of ours below the workspace's folders, and the open ones, in order."""
+        found = discover(self.folders).files if self.folders else []
+        unsaved = [path for path in self.open if not path.startswith(VIRTUAL)]
+        return sorted({*found, *unsaved})
+
+    def configuration_problems(self) -> list[str]:
+        """What is wrong with the configurations of the open files, a line each."""
+        projects = {project_for(path).root: project_for(path) for path in self.open}
+        return [problem for _, project in sorted(projects.items()) for problem in configuration_problems(project)]
+
+    # ---- memory ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def quiet_memory(self) -> Iterator[None]:
+        """No garbage collection while trees grow: it would look through all of them again and again."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if enabled:
+                gc.enable()
+
+    def collect(self, idle: bool) -> None:
+        """Free what old versions have left, when nothing waits or when much has gathered."""
+        if self._analyses and (idle or self._analyses >= COLLECT_EVERY):
+            self._analyses = 0
+            gc.collect()
+
+
+def is_configuration(path: str) -> bool:
+    """Whether a file may hold a configuration."""
+    return os.path.basename(path) in (CONFIG_NAME, PYPROJECT_NAME)
+
+
+def matters(path: str) -> bool:
+    """Whether a change of this file can change what is found."""
+    return is_configuration(path) or found_kind(os.path.basename(path)) != "other" or "." not in os.path.basename(path)
+
+
+def configuration_problems(project: Project) -> list[str]:
+    """Why nothing is checked under a configuration: it cannot be used, or names rules that do not exist."""
+    check = project.config.check
+    names = [*check.select, *check.ignore, *(name for each in check.per_file_ignores.values() for name in each)]
+    unknown = (problem_of_rule(name) for name in dict.fromkeys(names))
+    where = project.config.path or project.root
+    return [*project.problems, *(f"{where}: {problem}" for problem in unknown if problem is not None)]
+
+
+def selection_of(project: Project, path: str) -> Selection:
+    """Which findings the configuration wants of a file."""
+    check = project.config.check
+    selection = _EVERYTHING.over(check)
+    ignored = file_ignores(check, os.path.relpath(path, project.root).replace(os.sep, "/"))
+    return Selection(selection.select, selection.ignore + ignored) if ignored else selection
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size

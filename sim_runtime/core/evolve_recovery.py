@@ -1,0 +1,266 @@
+"""What the records of recovery, compensation and holds make of a state; a part of ``evolve``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from sim_runtime.core.frames import Attempt, Failure, Frame, Hold, Members, Recovering, Run, State, Undo
+from sim_runtime.core.tree import put, update
+from sim_runtime.history.paths import Address, address_of
+from sim_runtime.history.records import Record
+
+#: What stands for the attempt of an action that was held before anything was prepared.
+UNSENT: Final = Attempt("", "write", "none", {}, None, None, None, 0)
+
+
+# ---- holds --------------------------------------------------------------------------------------
+
+
+def hold(state: State, record: Record, address: Address) -> None:
+    """``hold.entered``; that of an undo stands at its scope."""
+    data = record.data
+    entered = Hold(data["reason"], tuple(data["allowed"]), data.get("code"))
+
+    def change(frame: Frame) -> None:
+        frame.held += 1
+        if "scope" in data and frame.recovery is not None and frame.recovery.undo is not None:
+            frame.recovery = frame.recovery._replace(undo=frame.recovery.undo._replace(hold=entered))
+        else:
+            frame.hold = entered
+
+    update(state, _scope(record, address), record.seq, change)
+
+
+def decided(state: State, record: Record, address: Address) -> None:
+    """``operator.decided``."""
+    if "scope" in record.data:
+        _undo_decided(state, record)
+        return
+    update(state, address, record.seq, lambda frame: _apply(frame, record))
+
+
+def _apply(frame: Frame, record: Record) -> None:
+    data = record.data
+    frame.held -= 1
+    frame.hold = None
+    attempt = frame.info if isinstance(frame.info, Attempt) else UNSENT
+    if data["decision"] == "succeed":
+        frame.phase = "answered"
+        frame.value = data["result"]
+        frame.failure = None
+        frame.info = attempt._replace(success=record.seq)
+    elif data["decision"] == "fail":
+        frame.phase = "attempt_failed"
+        frame.failure = _failure(record, record.id)
+        frame.info = attempt
+    elif data["decision"] == "reissue":
+        frame.phase = "reissue"
+        frame.failure = None
+    else:
+        frame.authorized = data["actor"]
+
+
+def _failure(record: Record, failed: str) -> Failure:
+    told = record.data["failure"]
+    return Failure(told["code"], told["message"], told["details"], failed, told["retryable"], seq=record.seq)
+
+
+def _undo_decided(state: State, record: Record) -> None:
+    data = record.data
+    scope: str = data["scope"]
+    decision = data["decision"]
+    done: list[str] = []
+
+    def change(frame: Frame) -> None:
+        frame.held -= 1
+        recovering = frame.recovery
+        if recovering is None or recovering.undo is None:
+            return
+        if decision == "succeed":
+            done.append(recovering.undo.of)
+            frame.recovery = recovering._replace(queue=recovering.queue[1:], undo=None)
+        elif decision == "fail":
+            frame.recovery = None
+            frame.broken = _failure(record, scope)
+        elif recovering.undo.phase == "failed":
+            frame.recovery = recovering._replace(undo=None)
+        else:
+            frame.recovery = recovering._replace(undo=recovering.undo._replace(hold=None, phase="reissue"))
+
+    update(state, address_of(scope), record.seq, change)
+    for of in done:
+        _count(state, of)
+
+
+def _count(state: State, of: str) -> None:
+    state.compensated = state.compensated.set(of, (state.compensated.get(of) or 0) + 1)
+
+
+def _scope(record: Record, address: Address) -> Address:
+    return address_of(record.data["scope"]) if "scope" in record.data else address
+
+
+# ---- recovery -----------------------------------------------------------------------------------
+
+
+def _recovery(state: State, record: Record, address: Address) -> None:
+    data = record.data
+    failure = Failure(data["code"], data["message"], data["details"], data["failed"], seq=record.seq)
+    recovering = Recovering(failure, tuple(data["set"]), data["next_generation"], data["time"], data["delay"])
+
+    def change(frame: Frame) -> None:
+        frame.recovery = recovering
+        frame.authorized = None
+
+    update(state, address, record.seq, change)
+    state.last_generation = data["next_generation"]
+    if "authorized_by" not in data:
+        before = state.activations.get(record.id) or ()
+        state.activations = state.activations.set(record.id, (*before, data["time"]))
+
+
+def _superseded(state: State, record: Record, address: Address) -> None:
+    def change(frame: Frame) -> None:
+        if frame.recovery is not None:
+            frame.recovery = frame.recovery._replace(stage="superseded", queue=tuple(record.data["undo"]))
+
+    update(state, address, record.seq, change)
+    for id_ in record.data["unsure"]:
+        state.unsure = state.unsure.set(id_, True)
+
+
+def _undo_change(state: State, record: Record, make: Callable[[Undo | None], Undo | None]) -> None:
+    def change(frame: Frame) -> None:
+        if frame.recovery is not None:
+            frame.recovery = frame.recovery._replace(undo=make(frame.recovery.undo))
+
+    update(state, address_of(record.data["scope"]), record.seq, change)
+
+
+def _undo_prepared(state: State, record: Record, _address: Address) -> None:
+    data = record.data
+    undo = Undo(
+        data["of"],
+        "prepared",
+        data["number"],
+        data["action"],
+        data["effect"],
+        data["idempotency"],
+        data["arguments"],
+        data["connection"],
+        data["key"],
+    )
+    _undo_change(state, record, lambda _before: undo)
+
+
+def _undo_dispatched(state: State, record: Record, _address: Address) -> None:
+    _undo_change(
+        state,
+        record,
+        lambda undo: undo
+        and undo._replace(phase="dispatched", reissue=record.data["reissue"], dispatched=record.seq),
+    )
+
+
+def _undo_succeeded(state: State, record: Record, _address: Address) -> None:
+    done: list[str] = []
+
+    def change(frame: Frame) -> None:
+        if frame.recovery is not None and frame.recovery.undo is not None:
+            done.append(frame.recovery.undo.of)
+            frame.recovery = frame.recovery._replace(queue=frame.recovery.queue[1:], undo=None)
+
+    update(state, address_of(record.data["scope"]), record.seq, change)
+    for of in done:
+        _count(state, of)
+
+
+def _undo_failed(state: State, record: Record, _address: Address) -> None:
+    """Also of an undo whose arguments have no value: then nothing was prepared."""
+    failed = Undo(record.data["of"], "failed", code=record.data["code"])
+    _undo_change(
+        state,
+        record,
+        lambda undo: failed if undo is None else undo._replace(phase="failed", code=record.data["code"]),
+    )
+
+
+def _undo_ambiguous(state: State, record: Record, _address: Address) -> None:
+    _undo_change(
+        state, record, lambda undo: undo and undo._replace(phase="ambiguous", code=record.data["code"])
+    )
+
+
+def _generation(state: State, record: Record, address: Address) -> None:
+    frame = state.frame(address)
+    redo = frame.recovery.redo if frame is not None and frame.recovery is not None else ()
+    for id_ in redo:
+        _remove(state, address, address_of(id_))
+
+    def change(scope: Frame) -> None:
+        scope.recovery = None
+        scope.broken = None
+
+    update(state, address, record.seq, change)
+    state.generation = max(state.generation, record.data["started"])
+
+
+def _remove(state: State, scope: Address, target: Address) -> None:
+    """Take a superseded frame out; the ones around it, up to the scope, are in progress again."""
+    gone = state.frame(target)
+    if gone is None:
+        return
+    segment = target[-1]
+
+    def change(parent: Frame) -> None:
+        if isinstance(parent.info, Run):
+            _forget_entry(parent, segment)
+        elif isinstance(parent.info, Members):
+            _free_place(parent, gone)
+        else:
+            parent.cursor = min(parent.cursor, gone.index)
+
+    put(state, target, None, change)
+    for depth in range(len(scope) + 1, len(target)):
+        around = state.frame(target[:depth])
+        if around is not None and around.broken is not None:
+            mended = around.copy()
+            mended.broken = None
+            put(state, target[:depth], mended, _mend if around.info is None else None)
+
+
+def _forget_entry(run: Frame, segment: str) -> None:
+    entries = run.info.entries
+    if segment in entries:
+        place = entries.index(segment)
+        run.info = run.info._replace(entries=entries[:place], next=segment.partition("#")[0])
+    else:
+        run.cursor = 0
+
+
+def _free_place(parent: Frame, gone: Frame) -> None:
+    members: Members = parent.info
+    active = members.active - (0 if gone.over else 1)
+    broken = members.broken - (1 if gone.broken is not None else 0)
+    place = min(members.next, gone.index) if parent.items is not None else members.next
+    parent.info = members._replace(next=place, active=active, broken=broken)
+
+
+def _mend(parent: Frame) -> None:
+    if isinstance(parent.info, Members):
+        parent.info = parent.info._replace(broken=parent.info.broken - 1)
+
+
+RECOVERY_HANDLERS: Final[dict[str, Callable[[State, Record, Address], None]]] = {
+    "hold.entered": hold,
+    "operator.decided": decided,
+    "recovery.decided": _recovery,
+    "history.superseded": _superseded,
+    "compensation.prepared": _undo_prepared,
+    "compensation.dispatched": _undo_dispatched,
+    "compensation.succeeded": _undo_succeeded,
+    "compensation.failed": _undo_failed,
+    "compensation.ambiguous": _undo_ambiguous,
+    "generation.started": _generation,
+}

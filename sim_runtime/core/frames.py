@@ -1,0 +1,417 @@
+"""The state of a run: a tree of frames, one for each execution of a run, a list or a step that active history knows.
+
+Values, nothing changes them after they were made (the slots named ``_…`` are caches of what the rest says). A change
+copies the frames on the way to the root and shares everything else, so that keeping an old state costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from analyzer.expressions.values import Value
+from sim_runtime.core.persistent import Items, PMap
+from sim_runtime.history.paths import Address
+
+
+class _Unset:
+    """No value yet (null is a value)."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final[Any] = _Unset()
+
+
+class Failure(NamedTuple):
+    """A definite failure. ``failed`` is the identity of the failed step, ``seq`` the record that told of it."""
+
+    code: str
+    message: str
+    details: Value
+    failed: str
+    retryable: bool = False
+    retry_after: int | None = None
+    seq: int = 0
+
+
+class Hold(NamedTuple):
+    """The run needs a decision here."""
+
+    reason: str
+    allowed: tuple[str, ...]
+    code: str | None = None
+
+
+class Attempt(NamedTuple):
+    """An action in progress or done. ``dispatched`` is the sequence number of the last dispatch, ``success`` that of the
+    record that established success, ``due`` when the next attempt is made. ``unsure``: an attempt may have taken effect
+    without a success. ``interrupted``: the call that is out was lost to a crash."""
+
+    action: str
+    effect: str
+    idempotency: str
+    arguments: Value
+    connection: str | None
+    key: str | None
+    timeout: int | None
+    attempt: int
+    reissue: int = 0
+    dispatched: int = 0
+    deadline: int | None = None
+    due: int | None = None
+    success: int = 0
+    unsure: bool = False
+    suppressed: bool = False
+    reconciles: int = 0
+
+
+class Wait(NamedTuple):
+    """A ``wf.wait``."""
+
+    deadline: int
+    fired: bool = False
+
+
+class Accepted(NamedTuple):
+    """An event that a wait keeps."""
+
+    delivery: str
+    at: int
+    payload: Value
+
+
+class Subscription(NamedTuple):
+    """A ``wf.wait_for``. ``deadline`` None until its timer is set; ``status`` once something was selected."""
+
+    trigger: str
+    match: Value
+    connection: str | None
+    deadline: int | None = None
+    events: tuple[Accepted, ...] = ()
+    fired: bool = False
+    subscribed: bool = True
+    timed: bool = False
+    status: str | None = None
+    event: Value = None
+
+
+class Branch(NamedTuple):
+    """The selected branch of ``wf.if`` or ``wf.switch``, None for none."""
+
+    segment: str | None
+
+
+class Members(NamedTuple):
+    """A ``wf.for_each`` (``items`` are its elements) or ``wf.parallel``. ``next`` is the lowest index that did not start,
+    ``active`` and ``broken`` count iterations or branches in progress and those whose failure stands."""
+
+    items: tuple[Value, ...]
+    concurrency: int
+    next: int = 0
+    active: int = 0
+    broken: int = 0
+
+
+class Child(NamedTuple):
+    """A ``wf.call``. ``deadline`` is that of its timeout while its timer runs."""
+
+    run_id: str
+    deadline: int | None = None
+    fired: bool = False
+    cancel: bool = False
+    outcome: str | None = None
+    result: Value = None
+    failure: Value = None
+
+
+class StateTimer(NamedTuple):
+    """A running state timer."""
+
+    name: str
+    deadline: int
+    to: str
+    fired: bool = False
+
+
+class Entry(NamedTuple):
+    """One entry of a state; ``timers`` None until they were set."""
+
+    state: str
+    number: int
+    at: int
+    timers: tuple[StateTimer, ...] | None = None
+
+
+class Ending(NamedTuple):
+    """How a run is about to end."""
+
+    outcome: str
+    result: Value = None
+    failure: Value = None
+    stop: Value = None
+    cancel: Value = None
+
+
+class Run(NamedTuple):
+    """A run, the root's or a child's. ``entries`` are the segments of state entries in order, ``next`` the state that is
+    entered next. ``ending`` is set when its end is decided, ``ended`` when it has ended."""
+
+    run_id: str
+    workflow: str
+    inputs: Value
+    trigger: Value
+    started_at: int = 0
+    entries: tuple[str, ...] = ()
+    next: str | None = None
+    ending: Ending | None = None
+    ended: Ending | None = None
+
+
+class Undo(NamedTuple):
+    """The compensation in progress: ``phase`` is ``prepared``, ``dispatched``, ``ambiguous`` or ``failed``."""
+
+    of: str
+    phase: str
+    number: int = 1
+    action: str = ""
+    effect: str = "write"
+    idempotency: str = "none"
+    arguments: Value = None
+    connection: str | None = None
+    key: str | None = None
+    reissue: int = 0
+    dispatched: int = 0
+    code: str = ""
+    hold: Hold | None = None
+
+
+class Recovering(NamedTuple):
+    """An activation of a recovery scope: ``stage`` is ``decided``, ``delay``, ``elapsed`` or ``superseded``."""
+
+    failure: Failure
+    redo: tuple[str, ...]
+    generation: int
+    at: int
+    delay: int
+    stage: str = "decided"
+    queue: tuple[str, ...] = ()
+    undo: Undo | None = None
+
+
+class Handling(NamedTuple):
+    """The handler that a step is in."""
+
+    index: int
+    error: Value
+
+
+TERMINAL: Final = frozenset({"succeeded", "skipped", "continued", "failed", "left"})
+
+
+class Frame:
+    """One execution of a run, list or step. ``index`` is the place in its list, ``cursor`` how far a list has come.
+    ``open`` and ``held`` count timers, subscriptions and child runs, and holds, in it and below it. ``seqs`` are the
+    records about it. ``broken`` is a failure that left it (of a branch or an iteration, or a scope that escalated)."""
+
+    __slots__ = (
+        "_binding",
+        "_rest",
+        "_rest_draining",
+        "authorized",
+        "broken",
+        "children",
+        "cursor",
+        "failure",
+        "handling",
+        "held",
+        "hold",
+        "index",
+        "info",
+        "items",
+        "open",
+        "phase",
+        "recovery",
+        "role",
+        "seqs",
+        "value",
+    )
+
+    def __init__(self, role: str, phase: str, index: int = 0, info: Any = None) -> None:
+        self.role = role
+        self.phase = phase
+        self.index = index
+        self.info = info
+        self.cursor = 0
+        self.children: dict[str, Frame] = {}
+        self.items: Items | None = None
+        self.value: Any = UNSET
+        self.failure: Failure | None = None
+        self.broken: Failure | None = None
+        self.handling: Handling | None = None
+        self.hold: Hold | None = None
+        self.recovery: Recovering | None = None
+        self.authorized: str | None = None
+        self.open = 0
+        self.held = 0
+        self.seqs: tuple[int, ...] = ()
+        self._rest = -1
+        self._rest_draining = -1
+        self._binding: Any = UNSET
+
+    def copy(self) -> Frame:
+        """A frame that may still be changed, with no caches."""
+        new = Frame.__new__(Frame)
+        new.role = self.role
+        new.phase = self.phase
+        new.index = self.index
+        new.info = self.info
+        new.cursor = self.cursor
+        new.children = self.children
+        new.items = self.items
+        new.value = self.value
+        new.failure = self.failure
+        new.broken = self.broken
+        new.handling = self.handling
+        new.hold = self.hold
+        new.recovery = self.recovery
+        new.authorized = self.authorized
+        new.open = self.open
+        new.held = self.held
+        new.seqs = self.seqs
+        new._rest = -1
+        new._rest_draining = -1
+        new._binding = UNSET
+        return new
+
+    def child(self, segment: str) -> Frame | None:
+        """What stands below under a segment."""
+        if segment[0] == "[":
+            found: Frame | None = self.items.get(int(segment[1:-1])) if self.items is not None else None
+            return found
+        return self.children.get(segment)
+
+    def below(self) -> Iterator[tuple[str, Frame]]:
+        """Everything directly below, with its segment: in the order in which it began."""
+        yield from self.children.items()
+        if self.items is not None:
+            for index, frame in self.items.present():
+                yield f"[{index}]", frame
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing happens in it any more."""
+        return self.phase in TERMINAL
+
+    def _all(self) -> tuple[Any, ...]:
+        return (
+            self.role,
+            self.phase,
+            self.index,
+            self.info,
+            self.cursor,
+            self.value,
+            self.failure,
+            self.broken,
+            self.handling,
+            self.hold,
+            self.recovery,
+            self.authorized,
+            self.open,
+            self.held,
+            self.seqs,
+            self.items,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Frame)
+            and self._all() == other._all()
+            and list(self.children.items()) == list(other.children.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self.role} {self.phase} {list(self.children)}>"
+
+
+class State:
+    """Everything that history says of a run at one record."""
+
+    __slots__ = (
+        "activations",
+        "at",
+        "bases",
+        "compensated",
+        "deliveries",
+        "dry_run",
+        "generation",
+        "key_run",
+        "keys",
+        "last_generation",
+        "root",
+        "seed",
+        "seq",
+        "status",
+        "unsure",
+    )
+
+    def __init__(self) -> None:
+        self.root: Frame | None = None
+        self.seq = 0
+        self.at = 0
+        self.status = "new"
+        self.generation = 0
+        self.last_generation = 0
+        self.seed = 1
+        self.dry_run = False
+        self.key_run = ""
+        self.keys: PMap[Value] = PMap()
+        self.bases: PMap[str] = PMap()
+        self.compensated: PMap[int] = PMap()
+        self.unsure: PMap[bool] = PMap()
+        self.deliveries: PMap[bool] = PMap()
+        self.activations: PMap[tuple[int, ...]] = PMap()
+
+    def copy(self) -> State:
+        """A state that may still be changed."""
+        new = State.__new__(State)
+        for name in State.__slots__:
+            setattr(new, name, getattr(self, name))
+        return new
+
+    @property
+    def over(self) -> bool:
+        """Whether the root run has ended."""
+        return self.root is not None and self.run.ended is not None
+
+    @property
+    def run(self) -> Run:
+        """The root run."""
+        assert self.root is not None
+        run: Run = self.root.info
+        return run
+
+    def frame(self, address: Address) -> Frame | None:
+        """The frame at an address."""
+        frame = self.root
+        for segment in address:
+            if frame is None:
+                return None
+            frame = frame.child(segment)
+        return frame
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and all(getattr(self, name) == getattr(other, name) for name in State.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+#: The state before the first record.
+EMPTY: Final = State()

@@ -1,0 +1,62 @@
+"""Changing one frame of a state: the frames on the way to the root are copied, everything else is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sim_runtime.core.frames import Frame, State
+from sim_runtime.history.paths import Address
+
+Change = Callable[[Frame], None]
+
+
+def put(state: State, address: Address, frame: Frame | None, parent_change: Change | None = None) -> None:
+    """Set what stands at ``address`` (None removes it) in a state that may still be changed; ``parent_change`` is done
+    to the copy of the frame above it. A place whose frames above are not there stays as it is."""
+    if not address:
+        state.root = frame
+        return
+    chain: list[Frame] = []
+    current = state.root
+    for segment in address:
+        if current is None:
+            return
+        chain.append(current)
+        current = current.child(segment)
+    opened = (frame.open if frame is not None else 0) - (current.open if current is not None else 0)
+    held = (frame.held if frame is not None else 0) - (current.held if current is not None else 0)
+    child = frame
+    for depth in range(len(chain) - 1, -1, -1):
+        parent = chain[depth].copy()
+        _set_child(parent, address[depth], child)
+        parent.open += opened
+        parent.held += held
+        if parent_change is not None and depth == len(chain) - 1:
+            before = parent.open, parent.held
+            parent_change(parent)
+            opened += parent.open - before[0]
+            held += parent.held - before[1]
+        child = parent
+    state.root = child
+
+
+def _set_child(parent: Frame, segment: str, child: Frame | None) -> None:
+    if segment[0] == "[":
+        assert parent.items is not None
+        parent.items = parent.items.set(int(segment[1:-1]), child)
+    elif child is not None:
+        parent.children = {**parent.children, segment: child}
+    elif segment in parent.children:
+        parent.children = {name: each for name, each in parent.children.items() if name != segment}
+
+
+def update(state: State, address: Address, seq: int, change: Change, parent_change: Change | None = None) -> None:
+    """Change the frame at ``address``; ``seq`` is the record that says so. Nothing happens where there is no frame."""
+    frame = state.frame(address)
+    if frame is None:
+        return
+    new = frame.copy()
+    change(new)
+    if address:
+        new.seqs = (*new.seqs, seq)
+    put(state, address, new, parent_change)
