@@ -68,7 +68,8 @@ def to_dot(picture: Picture) -> str:
         if current >= 0:
             frame = picture.frames[current]
             lines.append(f"{indent}subgraph cluster_{frame.name} {{")
-            lines.append(f"{indent}  label={_quoted(frame.lines, "l")}; labeljust=l; fontsize=10; {_frame(frame)};")
+            label = _quoted(frame.lines, "l")
+            lines.append(f"{indent}  label={label}; labeljust=l; fontsize=10; {_frame(frame)};")
             stack.append((current, depth, True))
         lines += [f"{indent}  {_box(box)}" for box in boxes.get(current, [])]
         stack += [(each, depth + 1, False) for each in reversed(inner.get(current, []))]

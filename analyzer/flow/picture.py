@@ -338,10 +338,10 @@ class _Painter:
         for failed in dict.fromkeys(each.step for each in scope.failures):
             source = self.headers.get(failed, "") if isinstance(failed, State) else self.of_step.get(failed, "")
             target = self.redo_start(scope, failed)
-            if source and target:
+            if source and target and source != target:
                 drawn.setdefault((source, target))
         for source, target in list(drawn)[:MAX_REDO_EDGES]:
-            self.result.arrows.append(Arrow(source, target, "redo", scope.recovery.redo))
+            self.result.arrows.append(Arrow(source, target, "redo", "redo"))
 
     def redo_start(self, scope: ScopeRedo, failed: Step | State) -> str:
         owner, redo = scope.owner, scope.recovery.redo

@@ -71,7 +71,9 @@ class _Compiler:
         if workflow.states is not None:
             self.states(workflow, found)
         elif workflow.steps is not None:
-            found.steps = self.list(workflow.steps, "root", "", None)
+            found.steps = ListDef("root", "", None, home=found)
+            for step in workflow.steps.steps:
+                self.add(found.steps, step)
         else:
             raise CannotRun("the Workfile has neither `steps` nor `states`")
         return found
@@ -88,15 +90,15 @@ class _Compiler:
     def states(self, workflow: Workflow, found: Definition) -> None:
         assert workflow.states is not None
         found.initial = _needed(workflow.initial, "initial")
-        found.states = {name: self.state(state) for name, state in workflow.states.items()}
+        found.states = {name: self.state(state, found) for name, state in workflow.states.items()}
         seen: dict[str, list[str]] = {}
         for state in found.states.values():
             for step in state.steps.steps:
                 seen.setdefault(step.id, []).append(state.name)
         found.bare = {name: states[0] for name, states in seen.items() if len(states) == 1}
 
-    def state(self, state: State) -> StateDef:
-        steps = ListDef("state", "", None, state.name)
+    def state(self, state: State, home: Definition) -> StateDef:
+        steps = ListDef("state", "", None, state.name, home)
         for each in state.all_steps:
             self.add(steps, each)
         timers = [TimerDef(t.name, _needed(t.after_us, "after"), _needed(t.to, "to")) for t in state.timers]
@@ -104,7 +106,7 @@ class _Compiler:
         recovery = _recovery(state.recovery) if state.recovery is not None else None
         return StateDef(state.name, steps, timers, routes, state.final, recovery)
 
-    def list(self, steps: StepList | None, role: str, segment: str, owner: StepDef | None, name: str = "") -> ListDef:
+    def list(self, steps: StepList | None, role: str, segment: str, owner: StepDef, name: str = "") -> ListDef:
         found = ListDef(role, segment, owner, name)
         for each in steps.steps if steps is not None else ():
             self.add(found, each)

@@ -6,9 +6,8 @@ same definition, state and input always give the same records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from sim_runtime.core.programs import Program
 
@@ -16,21 +15,20 @@ if TYPE_CHECKING:
     from analyzer.expressions.types import Type
     from sim_runtime.core.fitting import Fit, TypeGuide
 
-MANY: Final = ("wf.parallel", "wf.for_each")
-
-
 @dataclass(slots=True, eq=False)
 class ListDef:
     """An ordered list of steps. ``segment`` is its own part of the path below its owner, "" for none (a group's steps).
 
     ``role`` is ``root``, ``state``, ``branch`` (of ``wf.if`` and ``wf.switch``), ``parallel``, ``iteration``, ``inner``
-    (a group's or a wait's), ``catch``, ``reconcile``.
+    (a group's or a wait's), ``catch``, ``reconcile``. ``name`` is a state's, a branch's, or a loop's name for its
+    element; ``home`` is the Workfile of a root list or a state's.
     """
 
     role: str
     segment: str
     owner: StepDef | None
     name: str = ""
+    home: Definition | None = None
     steps: list[StepDef] = field(default_factory=list)
     by_id: dict[str, StepDef] = field(default_factory=dict)
 
@@ -50,7 +48,7 @@ class CallDef:
     output: Type | None
     output_fit: Fit | None
     output_guide: TypeGuide | None
-    output_schema: object
+    output_schema: dict[str, Any] | bool | None
     connection: str | None
     key: Program | None = None
 
@@ -203,7 +201,8 @@ class InputDef:
 @dataclass(slots=True, eq=False)
 class Definition:
     """One Workfile. ``bare`` names, for a state machine, the state of every step id that only one state has.
-    ``payloads`` are those of every trigger that something waits for, children's included."""
+    ``payloads`` are those of every trigger that something waits for, children's included; ``inputs_cache`` is the last view
+    that expressions had of inputs."""
 
     workflow: str
     inputs: dict[str, InputDef] = field(default_factory=dict)
@@ -216,22 +215,4 @@ class Definition:
     result: Program | None = None
     bare: dict[str, str] = field(default_factory=dict)
     payloads: dict[str, PayloadDef] = field(default_factory=dict)
-
-    @property
-    def lists(self) -> list[ListDef]:
-        """The root list, or those of all states."""
-        if self.states is not None:
-            return [state.steps for state in self.states.values()]
-        return [self.steps] if self.steps is not None else []
-
-
-Owner: TypeAlias = StepDef | StateDef | Definition
-
-
-def below(step: StepDef) -> Iterator[ListDef]:
-    """Every list below a step."""
-    yield from step.lists.values()
-    if step.reconcile is not None:
-        yield step.reconcile.steps
-    for handler in step.handlers:
-        yield handler.steps
+    inputs_cache: tuple[object, Any] | None = None

@@ -13,6 +13,7 @@ from sim_runtime.core.frames import (
     Accepted,
     Attempt,
     Branch,
+    Broken,
     Child,
     Ending,
     Entry,
@@ -204,7 +205,7 @@ def _failed(state: State, record: Record, address: Address) -> None:
             frame.phase = "continued"
             frame.value = None
         elif frame.role == "list" or disposition in ("escalate", "limit"):
-            frame.broken = failure
+            frame.broken = Broken(failure, disposition)
         else:
             frame.phase = "failed"
             frame.failure = failure

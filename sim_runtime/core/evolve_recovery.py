@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from sim_runtime.core.frames import Attempt, Failure, Frame, Hold, Members, Recovering, Run, State, Undo
+from sim_runtime.core.frames import Attempt, Broken, Failure, Frame, Hold, Members, Recovering, Run, State, Undo
 from sim_runtime.core.tree import put, update
 from sim_runtime.history.paths import Address, address_of
 from sim_runtime.history.records import Record
@@ -68,7 +68,6 @@ def _failure(record: Record, failed: str) -> Failure:
 
 def _undo_decided(state: State, record: Record) -> None:
     data = record.data
-    scope: str = data["scope"]
     decision = data["decision"]
     done: list[str] = []
 
@@ -82,13 +81,13 @@ def _undo_decided(state: State, record: Record) -> None:
             frame.recovery = recovering._replace(queue=recovering.queue[1:], undo=None)
         elif decision == "fail":
             frame.recovery = None
-            frame.broken = _failure(record, scope)
+            frame.broken = Broken(_failure(record, recovering.failure.failed), "limit")
         elif recovering.undo.phase == "failed":
             frame.recovery = recovering._replace(undo=None)
         else:
             frame.recovery = recovering._replace(undo=recovering.undo._replace(hold=None, phase="reissue"))
 
-    update(state, address_of(scope), record.seq, change)
+    update(state, address_of(data["scope"]), record.seq, change)
     for of in done:
         _count(state, of)
 

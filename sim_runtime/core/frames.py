@@ -202,6 +202,14 @@ class Recovering(NamedTuple):
     undo: Undo | None = None
 
 
+class Broken(NamedTuple):
+    """A failure that left a branch or an iteration (``how`` is ``raise``), or a scope whose recovery gave up (``limit``:
+    the scope fails; ``escalate``: the next scope outwards acts)."""
+
+    failure: Failure
+    how: str
+
+
 class Handling(NamedTuple):
     """The handler that a step is in."""
 
@@ -215,7 +223,7 @@ TERMINAL: Final = frozenset({"succeeded", "skipped", "continued", "failed", "lef
 class Frame:
     """One execution of a run, list or step. ``index`` is the place in its list, ``cursor`` how far a list has come.
     ``open`` and ``held`` count timers, subscriptions and child runs, and holds, in it and below it. ``seqs`` are the
-    records about it. ``broken`` is a failure that left it (of a branch or an iteration, or a scope that escalated)."""
+    records about it. ``authorized`` is the actor who allowed a recovery past its limit."""
 
     __slots__ = (
         "_binding",
@@ -250,7 +258,7 @@ class Frame:
         self.items: Items | None = None
         self.value: Any = UNSET
         self.failure: Failure | None = None
-        self.broken: Failure | None = None
+        self.broken: Broken | None = None
         self.handling: Handling | None = None
         self.hold: Hold | None = None
         self.recovery: Recovering | None = None
@@ -382,8 +390,21 @@ class State:
     def copy(self) -> State:
         """A state that may still be changed."""
         new = State.__new__(State)
-        for name in State.__slots__:
-            setattr(new, name, getattr(self, name))
+        new.activations = self.activations
+        new.at = self.at
+        new.bases = self.bases
+        new.compensated = self.compensated
+        new.deliveries = self.deliveries
+        new.dry_run = self.dry_run
+        new.generation = self.generation
+        new.key_run = self.key_run
+        new.keys = self.keys
+        new.last_generation = self.last_generation
+        new.root = self.root
+        new.seed = self.seed
+        new.seq = self.seq
+        new.status = self.status
+        new.unsure = self.unsure
         return new
 
     @property

@@ -14,7 +14,6 @@ from analyzer.expressions.faults import Fault
 from analyzer.expressions.parser import parse_template
 from analyzer.expressions.typing import Site
 from analyzer.expressions.values import to_text
-from analyzer.language.durations import parse_duration
 from analyzer.model.nodes import Handler, Step, StepList, Workflow
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 from analyzer.syntax.source import Source
@@ -23,24 +22,25 @@ from tests.typing.shapes import ACTIONS, INPUTS, PAYLOAD, Shape, record, values_
 
 CODES = ("busy", "broken", "other")
 ERROR = {"code": "c", "message": "m", "details": {}, "step": "s"}
+Envs = list[Env]
 
 
 @dataclass
 class Ends:
-    """How a list can end: with bindings, by a failure, or with the run's end."""
+    """How a list or a step can end: going on in ``envs`` (for a step: with one of ``values``), failing, ending the run.
 
-    bound: list[Env] = field(default_factory=list)
-    fails: bool = False
-    ends: bool = False
+    Under free guards nothing ties the values to the environments: what a guard tests says nothing of what it guards.
+    """
 
-
-@dataclass
-class Done:
-    """How a step can end: with a value for its binding, by a failure (past its handlers), or with the run's end."""
-
+    envs: Envs = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
     fails: bool = False
     ends: bool = False
+
+    def add(self, envs: Envs, values: Iterable[Any]) -> None:
+        """One more way to go on."""
+        self.envs.extend(envs)
+        self.values.extend(values)
 
 
 class TooManyExecutions(Exception):
@@ -48,7 +48,12 @@ class TooManyExecutions(Exception):
 
 
 class Executor:
-    """Runs one Workfile in all ways, up to ``limit`` steps in all. Raises ``TooManyExecutions`` past it."""
+    """Runs one Workfile in all ways; ``limit`` bounds the steps tried, times the environments they are tried in.
+
+    With real guards each start is followed on its own, and every test has its value. With free guards the set of all
+    environments is followed, and a test that is not about null or a wait's status goes both ways in each of them.
+    Raises ``TooManyExecutions``.
+    """
 
     def __init__(self, workflow: Workflow, source: Source, free: bool, limit: int) -> None:
         self.workflow = workflow
@@ -65,16 +70,13 @@ class Executor:
         """Every execution, from every start."""
         names = [f"{name}?" if decl.optional else name for name, decl in self.workflow.inputs.items()]
         shape = record(**{name.replace("?", "_"): INPUTS[name] for name in names})
-        envs = [{"inputs": inputs, "run": RUN} for inputs in values_of(shape, self.mentioned, self.free)]
+        envs: Envs = [{"inputs": inputs, "run": RUN} for inputs in values_of(shape, self.mentioned, self.free)]
         assert self.workflow.steps is not None
         for step in self.workflow.steps.steps:
-            following: dict[str, Env] = {}
-            for env in envs:
-                for value in self.step(step, env).values:
-                    after = {**env, step.id: value}
-                    kept = {name: each for name, each in after.items() if self.last.get(name, -1) > step.entry.key.start}
-                    following[repr(kept)] = kept
-            envs = list(following.values())
+            later = [name for name in envs[0] if self.last.get(name, -1) > step.entry.key.start] if envs else []
+            if self.last.get(step.id, -1) > step.entry.key.start:
+                later.append(step.id)
+            envs = _distinct([{name: env[name] for name in later} for env in self.step(step, envs, Ends())])
         if self.workflow.result is not None:
             for env in envs:
                 self.value(self.workflow.result.value, env)
@@ -160,186 +162,237 @@ class Executor:
 
     # -- steps
 
-    def list(self, steps: StepList, env: Env) -> Ends:
-        """Every way through a list."""
+    def list(self, steps: StepList, envs: Envs) -> Ends:
+        """Every way through a list; its names are in the environments that are left."""
         result = Ends()
-        ways: list[Env] = [{}]
         for step in steps.steps:
-            following: dict[str, Env] = {}
-            for way in ways:
-                done = self.step(step, {**env, **way})
-                result.fails = result.fails or done.fails
-                result.ends = result.ends or done.ends
-                for value in done.values:
-                    bound = {**way, step.id: value}
-                    following[repr(bound)] = bound
-            ways = list(following.values())
-        result.bound = ways
+            envs = _distinct(self.step(step, envs, result))
+        result.envs = envs
         return result
 
-    def step(self, step: Step, env: Env) -> Done:
-        """Every way a step can end."""
-        self.limit -= 1
+    def step(self, step: Step, envs: Envs, around: Ends) -> Envs:
+        """The environments after a step; that it can fail, or end the run, is told to what is around it."""
+        self.limit -= 2 + len(envs)
         if self.limit < 0:
             raise TooManyExecutions
+        after: Envs = []
+        for each in [envs] if self.free else [[env] for env in envs]:
+            if not each:
+                continue
+            done = self.outcomes(step, each)
+            around.fails = around.fails or done.fails
+            around.ends = around.ends or done.ends
+            values = _distinct(done.values)
+            self.bindings.setdefault(id(step), []).extend(values)
+            after.extend({**env, step.id: value} for env in _distinct(done.envs) for value in values)
+        return after
+
+    def outcomes(self, step: Step, envs: Envs) -> Ends:
+        """Every way a step can end."""
         self.stepping.append(step)
-        done = Done()
-        truths = self.truths(step.keys["when"].value, env) if "when" in step.keys else [True]
-        failed = POISON in truths
-        if True in truths or (failed and self.free):
-            body: Done = getattr(self, "_" + step.kind.replace("wf.", "").replace("action", "act"))(step, env)
-            done.values.extend(body.values)
-            done.ends = body.ends
-            failed = failed or body.fails
+        held, skipped, faults = envs, [], False
+        if "when" in step.keys:
+            held, skipped, faults = self.split(step.keys["when"].value, envs)
+        done = Ends()
+        if held:
+            done = getattr(self, "_" + step.kind.replace("wf.", "").replace("action", "act"))(step, held)
         self.stepping.pop()
-        if failed:
-            self._failed(step, env, done)
-        if False in truths:
-            done.values.append(None)
-        done.values = _distinct(done.values)
-        self.bindings.setdefault(id(step), []).extend(done.values)
+        if done.fails or faults:
+            done.fails = False
+            self._failed(step, envs if faults else held, done)
+        if skipped:
+            done.add(skipped, [None])
         return done
 
-    def _failed(self, step: Step, env: Env, done: Done) -> None:
+    def split(self, node: Node, envs: Envs) -> tuple[Envs, Envs, bool]:
+        """The environments where a condition holds, those where it does not, and whether it can fault."""
+        truths = [self.truths(node, env) for env in envs]
+        ways = [[env for env, each in zip(envs, truths, strict=True) if truth in each] for truth in (True, False)]
+        return ways[0], ways[1], any(POISON in each for each in truths)
+
+    def _failed(self, step: Step, envs: Envs, done: Ends) -> None:
         """Handlers in order, then `on_fail`."""
         left = {*CODES}
         uncaught = False
         for handler in step.handlers:
             codes = left if handler.codes is None else left & {str(code.value) for code in handler.codes}
             if codes:
-                uncaught = self._handler(handler, env, done) or uncaught
+                uncaught = self._handler(handler, envs, done) or uncaught
             left -= codes
         if left or uncaught:
             if step.on_fail == "continue":
-                done.values.append(None)
+                done.add(envs, [None])
             elif step.on_fail == "abort":
                 done.ends = True
             else:
                 done.fails = True
 
-    def _handler(self, handler: Handler, env: Env, done: Done) -> bool:
+    def _handler(self, handler: Handler, envs: Envs, done: Ends) -> bool:
         """A handler's outcomes; whether it can fail itself."""
-        inner = {**env, "error": ERROR}
-        ends = self.list(handler.steps, inner) if handler.steps is not None else Ends([{}])
+        inner = [{**env, "error": ERROR} for env in envs]
+        ends = self.list(handler.steps, inner) if handler.steps is not None else Ends(inner)
         done.ends = done.ends or ends.ends
         fails = ends.fails
-        for bound in ends.bound:
-            found = [None] if handler.result is None else self.value(handler.result, {**inner, **bound})
-            done.values.extend(value for value in found if value is not POISON)
+        for env in ends.envs:
+            found = [None] if handler.result is None else self.value(handler.result, env)
             fails = fails or POISON in found
+            values = [value for value in found if value is not POISON]
+            if values:
+                done.add(_outer([env], envs), values)
         return fails
 
-    def _act(self, step: Step, env: Env) -> Done:
+    def _act(self, step: Step, envs: Envs) -> Ends:
         assert step.call is not None
         output, arguments = ACTIONS[step.call.name]
         shape = Shape("record", fields=tuple((name, each, False) for name, each in arguments.items()))
-        given = self.given(step.call.arguments, shape, env)
-        if not self.free and set(map(str, given)) == {"POISON"}:
-            return Done(fails=True)
-        return Done([None] if output is None else values_of(output, self.mentioned, self.free), fails=True)
+        given = [self.given(step.call.arguments, shape, env) for env in envs]
+        if not self.free and given == [[POISON]]:
+            return Ends(fails=True)
+        return Ends(envs, [None] if output is None else values_of(output, self.mentioned, self.free), fails=True)
 
-    def _let(self, step: Step, env: Env) -> Done:
+    def _let(self, step: Step, envs: Envs) -> Ends:
         assert step.subject is not None
-        found = self.value(step.subject.value, env)
-        fails = POISON in found or (self.free and step.may_fault)
-        return Done(found if self.free else [value for value in found if value is not POISON], fails)
+        found = [value for env in envs for value in self.value(step.subject.value, env)]
+        done = Ends(fails=POISON in found or self._may_fault(step))
+        values = found if self.free else [value for value in found if value is not POISON]
+        if values:
+            done.add(envs, values)
+        return done
 
-    def _stop(self, step: Step, env: Env) -> Done:
+    def _may_fault(self, step: Step) -> bool:
+        """Under free guards the analyzer's word that an expression may fault is taken; it is judged with real ones."""
+        return self.free and step.may_fault
+
+    def _stop(self, step: Step, envs: Envs) -> Ends:
         assert step.subject is not None
-        found = self.value(step.subject.value, env)
-        return Done(fails=POISON in found, ends=True)
+        found = [value for env in envs for value in self.value(step.subject.value, env)]
+        return Ends(fails=POISON in found or self._may_fault(step), ends=True)
 
     _fail = _stop
 
-    def _if(self, step: Step, env: Env) -> Done:
+    def _if(self, step: Step, envs: Envs) -> Ends:
         assert step.subject is not None
-        truths = self.truths(step.subject.value, env)
-        fails = POISON in truths or (self.free and self._own_fault(step))
-        ways = [step.list_of("then" if truth else "else") for truth in truths if truth is not POISON]
-        return self._branches(step, ways, env, fails)
+        held, failed, faults = self.split(step.subject.value, envs)
+        ways = [(step.list_of("then"), held), (step.list_of("else"), failed)]
+        return self._branches(step, ways, faults or self._may_fault(step))
 
-    def _switch(self, step: Step, env: Env) -> Done:
+    def _switch(self, step: Step, envs: Envs) -> Ends:
         assert step.subject is not None
-        found = self.value(step.subject.value, env)
-        fails = POISON in found or (self.free and self._own_fault(step))
         cases = {each.label: each for each in step.lists if each.role == "case"}
-        default = step.list_of("default")
-        ways: list[StepList | None] = []
-        for value in found:
-            if value is POISON and not self.free:
-                continue
-            if self.free and "status" not in str(step.subject.value.text):  # type: ignore[attr-defined]
-                ways.extend(cases.values())
-                if value is None or value is POISON or len(cases) < 2:
-                    ways.append(default)
-            else:
-                ways.append(cases.get(value, default))
-        return self._branches(step, ways, env, fails)
+        free = self.free and "status" not in self.source.text[step.subject.value.start : step.subject.value.end]
+        taken: dict[str, Envs] = {}
+        others: Envs = []
+        faults = self._may_fault(step)
+        for env in envs:
+            for value in self.value(step.subject.value, env):
+                faults = faults or value is POISON
+                for label in [*cases] if free and value is not None else [value]:
+                    if label in cases:
+                        taken.setdefault(label, []).append(env)
+                    elif value is not POISON:
+                        others.append(env)
+                if (free and len(cases) < 2) or (self.free and value is POISON):
+                    others.append(env)
+        ways: list[tuple[StepList | None, Envs]] = [(cases[label], each) for label, each in taken.items()]
+        return self._branches(step, [*ways, (step.list_of("default"), others)], faults)
 
-    def _own_fault(self, step: Step) -> bool:
-        """What the analyzer says of the construct's own expressions: judged by its own test."""
-        return step.may_fault
-
-    def _branches(self, step: Step, ways: Iterable[StepList | None], env: Env, fails: bool) -> Done:
+    def _branches(self, step: Step, ways: list[tuple[StepList | None, Envs]], fails: bool) -> Ends:
         ids = {each.id: None for steps in step.lists for each in steps.steps}
-        done = Done(fails=fails)
-        for way in ways:
-            ends = self.list(way, env) if way is not None else Ends([{}])
-            done.values.extend({**ids, **bound} for bound in ends.bound)
+        done = Ends(fails=fails)
+        for way, envs in ways:
+            ends = self.list(way, envs) if way is not None else Ends(envs)
+            done.add(_outer(ends.envs, envs), ({**ids, **names} for names in _names(way, ends.envs)))
             done.fails = done.fails or ends.fails
             done.ends = done.ends or ends.ends
         return done
 
-    def _group(self, step: Step, env: Env) -> Done:
-        ends = self.list(step.lists[0], env)
-        return Done([*ends.bound], ends.fails, ends.ends)
+    def _group(self, step: Step, envs: Envs) -> Ends:
+        ends = self.list(step.lists[0], envs)
+        ends.values = _names(step.lists[0], ends.envs)
+        ends.envs = _outer(ends.envs, envs)
+        return ends
 
-    def _parallel(self, step: Step, env: Env) -> Done:
-        branches = [self.list(each, env) for each in step.lists]
-        fails = any(each.fails for each in branches)
-        ends = any(each.ends for each in branches)
-        if step.on_branch_fail == "continue":
-            choices = [[*each.bound, *([None] if each.fails else [])] for each in branches]
-            fails = False
-        else:
-            choices = [[*each.bound] for each in branches]
+    def _parallel(self, step: Step, envs: Envs) -> Ends:
+        tolerant = step.on_branch_fail == "continue"
+        done = Ends(envs)
+        choices = []
+        for each in step.lists:
+            ends = self.list(each, envs)
+            values: list[Any] = _names(each, ends.envs)
+            left = _outer(ends.envs, envs)
+            if ends.fails and tolerant:
+                values, left = [*values, None], envs
+            done.fails = done.fails or (ends.fails and not tolerant)
+            done.ends = done.ends or ends.ends
+            done.envs = [env for env in done.envs if env in left]
+            choices.append(values)
         labels = [each.label for each in step.lists]
-        return Done([dict(zip(labels, each, strict=True)) for each in itertools.product(*choices)], fails, ends)
-
-    def _for_each(self, step: Step, env: Env) -> Done:
-        assert step.subject is not None
-        done = Done(fails=self.free and self._own_fault(step))
-        tolerant = step.on_iteration_fail == "continue"
-        for items in self.value(step.subject.value, env):
-            if items is None:
-                self.notes.nulls.add(("nullable-value", step.subject.value.start, step.subject.value.end))
-                self.faulted.add(id(step))
-            if items is None or items is POISON:
-                done.fails = True
-                if self.free:
-                    self.list(step.lists[0], {**env, step.loop_name: POISON, "index": 0})
-                continue
-            choices = []
-            for index, item in enumerate(items):
-                ends = self.list(step.lists[0], {**env, step.loop_name: item, "index": index})
-                done.ends = done.ends or ends.ends
-                done.fails = done.fails or (ends.fails and not tolerant)
-                choices.append(_distinct([*ends.bound, *([None] if ends.fails and tolerant else [])]))
-            done.values.extend([*each] for each in itertools.product(*choices))
+        done.values = [dict(zip(labels, each, strict=True)) for each in itertools.product(*choices)]
         return done
 
-    def _wait_for(self, step: Step, env: Env) -> Done:
+    def _for_each(self, step: Step, envs: Envs) -> Ends:
+        assert step.subject is not None
+        node = step.subject.value
+        done = Ends(fails=self._may_fault(step))
+        lists = [(env, items) for env in envs for items in self.value(node, env)]
+        for _, items in lists:
+            if items is None:
+                self.notes.nulls.add(("nullable-value", node.start, node.end))
+                self.faulted.add(id(step))
+            done.fails = done.fails or items is None or items is POISON
+        if self.free:
+            self._free_iterations(step, lists, done)
+        else:
+            for env, items in lists:
+                if items is not None and items is not POISON:
+                    done.add([env], map(list, itertools.product(*self._iterations(step, env, items, done))))
+        return done
+
+    def _iterations(self, step: Step, env: Env, items: list[Any], done: Ends) -> list[list[Any]]:
+        """What each iteration can bind; none for one that always ends the run or fails."""
+        choices = []
+        for index, item in enumerate(items):
+            ends = self.list(step.lists[0], [{**env, step.loop_name: item, "index": index}])
+            choices.append(self._elements(step, ends, done))
+        return choices
+
+    def _elements(self, step: Step, ends: Ends, done: Ends) -> list[Any]:
+        done.ends = done.ends or ends.ends
+        tolerant = step.on_iteration_fail == "continue"
+        done.fails = done.fails or (ends.fails and not tolerant)
+        return [*_names(step.lists[0], ends.envs), *([None] if ends.fails and tolerant else [])]
+
+    def _free_iterations(self, step: Step, lists: list[tuple[Env, Any]], done: Ends) -> None:
+        inner: Envs = []
+        starts: Envs = []
+        for env, items in lists:
+            if items is None or items is POISON:
+                items = [POISON]
+            if not items:
+                done.add([env], [[]])
+            else:
+                starts.append(env)
+            inner.extend({**env, step.loop_name: item, "index": 0} for item in items)
+        ends = self.list(step.lists[0], _distinct(inner))
+        elements = self._elements(step, ends, done)
+        literal = isinstance(step.subject.value, Sequence) if step.subject is not None else False
+        left = starts if None in elements or not literal else _outer(ends.envs, starts)
+        if elements:
+            done.add(left, ([element] for element in elements))
+
+    def _wait_for(self, step: Step, envs: Envs) -> Ends:
         match = step.keys["match"].value
-        found = self.given(match, record(key=PAYLOAD.field("key")), env)
-        fails = "{{" in self.source.text[match.start : match.end]
-        if not self.free and POISON in found:
-            return Done(fails=True)
-        ends = self.list(step.lists[0], env) if step.lists else Ends([{}])
-        done = Done(fails=fails or ends.fails, ends=ends.ends)
-        for bound in ends.bound:
-            for event in values_of(PAYLOAD, self.mentioned, self.free):
-                done.values.append({**bound, "status": "received", "event": event})
-            done.values.append({**bound, "status": "timeout", "event": None})
+        found = [self.given(match, record(key=PAYLOAD.field("key")), env) for env in envs]
+        if not self.free and found == [[POISON]]:
+            return Ends(fails=True)
+        ends = self.list(step.lists[0], envs) if step.lists else Ends(envs)
+        bound = _names(step.lists[0], ends.envs) if step.lists else [{}]
+        done = Ends(_outer(ends.envs, envs), fails=ends.fails, ends=ends.ends)
+        done.fails = done.fails or "{{" in self.source.text[match.start : match.end]
+        events = values_of(PAYLOAD, self.mentioned, self.free)
+        for names in bound:
+            done.values.extend({**names, "status": "received", "event": event} for event in events)
+            done.values.append({**names, "status": "timeout", "event": None})
         return done
 
 
@@ -363,6 +416,17 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
     return list({repr(value): value for value in values}.values())
 
 
+def _names(steps: StepList | None, envs: Envs) -> list[Any]:
+    """What the steps of a list bind in each of the environments."""
+    ids = [step.id for step in steps.steps] if steps is not None else []
+    return _distinct({name: env[name] for name in ids} for env in envs)
+
+
+def _outer(envs: Envs, before: Envs) -> Envs:
+    """The environments without what a list has bound."""
+    return _distinct({name: env[name] for name in before[0]} for env in envs) if envs else []
+
+
 def _mentioned(workflow: Workflow) -> tuple[frozenset[str], dict[str, int]]:
     """The names in expressions, and where each is mentioned last."""
     import re
@@ -375,6 +439,3 @@ def _mentioned(workflow: Workflow) -> tuple[frozenset[str], dict[str, int]]:
             for name in re.findall(r"[a-z_][a-z_0-9]*", node.value):
                 last[name] = max(last.get(name, -1), node.start)
     return frozenset(last), last
-
-
-assert parse_duration("1h")

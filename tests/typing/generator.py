@@ -12,7 +12,6 @@ from typing import Any
 
 from tests.typing.shapes import (
     ACTIONS,
-    ANY,
     BOOLEAN,
     INPUTS,
     INTEGER,
@@ -26,6 +25,7 @@ from tests.typing.shapes import (
 )
 
 Visible = dict[str, Shape]
+OPAQUE = Shape("opaque")
 MIXED = Shape("mixed", nullable=True)
 STATUS = enum("received", "timeout")
 
@@ -242,14 +242,20 @@ class Generator:
                 text, shape = f"{text}[0]", shape.item
                 continue
             text += f"{'?.' if optional else '.'}{name}"
-            shape = shape.field(name) if shape.kind == "record" else STRING
+            shape = shape.field(name) if shape.kind == "record" else OPAQUE
             if self.chance(0.06):
                 text = f"({text})"
         return text
 
     def pick(self, visible: Visible, *kinds: str) -> str | None:
         """A reference of one of the kinds; those that may be null more often."""
-        found = [path for path in _paths(visible) if not kinds or path[1].kind in kinds]
+        found = [
+            (path, shape)
+            for path, shape in _paths(visible)
+            # Nothing is known of null in what is read of `any`.
+            if (shape.kind in kinds if kinds else shape.kind not in ("opaque", "mixed"))
+            and (shape.nullable or shape.kind != "any")
+        ]
         if not found:
             return None
         weights = [3 if shape.nullable else 1 for _, shape in found]
@@ -257,7 +263,7 @@ class Generator:
         return self.reference(path, visible)
 
     def text(self, visible: Visible) -> str:
-        reference = self.pick(visible, "string", "enum")
+        reference = self.pick(visible, "string", "enum", "opaque")
         if reference is None or self.chance(0.1):
             return "'lit'"
         roll = self.random.random()
@@ -268,7 +274,7 @@ class Generator:
         if roll < 0.3:
             return f"({reference} + '!') | upper"
         if roll < 0.36:
-            return f"({reference} ?? {self.pick(visible, 'string', 'enum')}) ?? 'none'"
+            return f"({reference} ?? {self.pick(visible, 'string', 'enum', 'opaque')}) ?? 'none'"
         return reference
 
     def integer(self, visible: Visible) -> str:
@@ -364,7 +370,7 @@ def _paths(visible: Visible) -> list[tuple[tuple[str, ...], Shape]]:
         if shape.kind == "list" and shape.item is not None:
             stack.append(((*path, "[]"), shape.item))
         elif shape.kind == "any":
-            stack.append(((*path, "x"), STRING))
+            stack.append(((*path, "x"), OPAQUE))
         stack.extend(((*path, name), shape.field(name)) for name, _, _ in shape.fields)
     return [each for each in found if each[0] != ("inputs",)]
 
