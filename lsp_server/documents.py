@@ -6,15 +6,20 @@ of the analyzer converts, so that there is one way of counting (architecture, in
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from analyzer.syntax.source import Encoding, Source
+from analyzer.workspace.files import found_kind
+from lsp_server.uris import VIRTUAL
 
 BOM: Final = "\ufeff"
 _BOM_WIDTH: Final[dict[Encoding, int]] = {"utf-8": 3, "utf-16": 1, "utf-32": 1}
+LANGUAGE: Final = "workfile"
+_SAYS_SO = re.compile(r"^workfile[ \t]*:", re.MULTILINE)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 #: (line, character), from 0.
@@ -77,6 +82,14 @@ class OpenDocument:
         if self._source is None:
             self._source = Source(self.text, self.path)
         return self._source
+
+    @property
+    def ours(self) -> bool:
+        """Whether to talk about it: by its name, because the client says so, or because it says so itself."""
+        name = os.path.basename(self.path)  # noqa: PTH119
+        if self.language == LANGUAGE or _SAYS_SO.search(self.text):
+            return True
+        return found_kind(name) != "other" and not self.path.startswith(VIRTUAL)
 
     def apply(self, changes: Iterable[Change], version: int) -> None:
         """Apply a batch of edits, one after the other, each on the result of those before it."""

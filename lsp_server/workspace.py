@@ -193,18 +193,33 @@ class Workspace:
 
     def _check(self, path: str) -> Checked:
         project = project_for(path)
+        document = self.open.get(path)
+        if document is not None and not document.ours:
+            return Checked((), frozenset(), False)
         if configuration_problems(project):
             return Checked((), frozenset(), True)  # as on the command line: the fault is said, nothing is reported
         result = check_file(project, path)
         self._note(project, path, result.dependencies)
-        document = project.document(path)
+        read = project.document(path)
         findings = list(result.findings)
-        if document is not None:
-            directives = find_directives(document.text, result.comments)
+        if read is not None:
+            directives = find_directives(read.text, result.comments)
             findings = apply_suppressions(path, findings, directives, known_rules).findings
         wanted = selection_of(project, path)
         kept = tuple(finding for finding in findings if wanted.wants(finding))
         return Checked(kept, frozenset(result.dependencies), result.reads_index)
+
+    def check_text(self, path: str, text: str) -> tuple[Finding, ...]:
+        """The findings that a file would have with another text; what is kept stays as it was."""
+        project = project_for(path)
+        kept = self.open[path].text if path in self.open else None
+        project.overlay_text(path, text)
+        try:
+            with self.quiet_memory():
+                return self._check(path).findings
+        finally:
+            self._checks.pop(path, None)
+            self._text_changed(path, kept)
 
     def known_check(self, path: str) -> Checked | None:
         """The findings of a file if they are at hand."""

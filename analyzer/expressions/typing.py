@@ -494,7 +494,10 @@ class ExpressionTyper:
 
     def _coalesce(self, left_expr: Expr, right_expr: Expr, whole: Expr, env: Env, site: Site) -> Type:
         left = self.infer(left_expr, env, site)
+        unused = not left.may_be_null and left.kind not in ("any", "never")
+        self.dead += unused
         right = self.infer(right_expr, env, site)
+        self.dead -= unused
         if left.kind == "any" and not left.nullable:
             return ANY
         if not left.may_be_null:

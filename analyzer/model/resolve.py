@@ -96,8 +96,10 @@ class Resolver:
             if near is not None and isinstance(where, Scalar):
                 _, _, rest = where.text.partition(".")
                 fixes = [rename_fix(where, f"{near}.{rest}")]
-            suffix = f"Did you mean `{near}`?" if near else f"Add its manifest: {result.reason}"
-            self.problems.report("unknown-connector", where, f"There is no connector `{name}`. {suffix}", fixes=fixes)
+            message = f"There is no connector `{name}`. Did you mean `{near}`?"
+            if near is None:
+                message = f"The connector `{name}` is not known. {result.reason} Add its manifest there."
+            self.problems.report("unknown-connector", where, message, fixes=fixes)
         return result.manifest
 
     def _call(self, call: Call) -> None:

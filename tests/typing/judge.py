@@ -168,7 +168,3 @@ def _judge_precision(analysed: Analysed, real: Executor, free: Executor) -> Iter
         yield f"free guards missed {_words(analysed, place)}"
     for place in sorted(_places(analysed, *NULL_RULES) - free.notes.nulls):
         yield f"cannot be: {_words(analysed, place)}"
-    needless = {(start, end) for _, start, end in _places(analysed, "needless-guard")}
-    for (start, end), null in sorted(free.notes.guards.items()):
-        if null is False and real.notes.guards.get((start, end)) is False and (start, end) not in needless:
-            yield f"is needless: {_words(analysed, ('needless-guard', start, end))}"
