@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -23,7 +23,7 @@ from analyzer.selection import Selection, file_ignores
 from analyzer.suppressions import apply_suppressions, find_directives
 from analyzer.syntax.source import Encoding
 from analyzer.workspace.config import CONFIG_NAME, PYPROJECT_NAME
-from analyzer.workspace.files import found_kind
+from analyzer.workspace.files import FileKind, file_kind, found_kind
 from analyzer.workspace.project import Project, discover, forget_projects, project_for
 from lsp_server.documents import Change, OpenDocument
 from lsp_server.snapshot import Snapshot
@@ -60,6 +60,7 @@ class Workspace:
         self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
         self._read: dict[Project, set[str]] = {}
         self._stamps: dict[str, tuple[int, int] | None] = {}
+        self._listings: dict[str, list[str]] = {}
         self._analyses = 0
 
     # ---- documents -------------------------------------------------------------------------------
@@ -132,6 +133,7 @@ class Workspace:
         changed = [path for path in dict.fromkeys(paths) if path not in self.open and matters(path)]
         if not changed:
             return False
+        self._listings.clear()
         if len(changed) >= STORM or any(is_configuration(path) for path in changed):
             self.reset()
             return True
@@ -154,6 +156,7 @@ class Workspace:
         """For clients that do not watch files: find out by their times which of those that were read have changed."""
         if self.watching:
             return
+        self._listings.clear()
         known = {path for check in self._checks.values() for path in check.dependencies}
         stamps = {path: _stamp(path) for path in sorted(known)}
         changed = [path for path, stamp in stamps.items() if self._stamps.get(path, stamp) != stamp]
@@ -209,17 +212,21 @@ class Workspace:
         kept = tuple(finding for finding in findings if wanted.wants(finding))
         return Checked(kept, frozenset(result.dependencies), result.reads_index)
 
-    def check_text(self, path: str, text: str) -> tuple[Finding, ...]:
-        """The findings that a file would have with another text; what is kept stays as it was."""
-        project = project_for(path)
-        kept = self.open[path].text if path in self.open else None
-        project.overlay_text(path, text)
+    def check_texts(self, texts: Mapping[str, str]) -> dict[str, tuple[Finding, ...]]:
+        """The findings that files would have if these were their texts; what is kept stays as it was."""
+        kept = {path: self.open[path].text if path in self.open else None for path in texts}
+        for path, text in texts.items():
+            self._text_changed(path, text)
         try:
             with self.quiet_memory():
-                return self._check(path).findings
+                return {path: self._check(path).findings for path in texts}
         finally:
-            self._checks.pop(path, None)
-            self._text_changed(path, kept)
+            for path, before in kept.items():
+                self._text_changed(path, before)
+
+    def shown(self, path: str) -> str:
+        """A path for messages."""
+        return project_for(path).shown(path)
 
     def known_check(self, path: str) -> Checked | None:
         """The findings of a file if they are at hand."""
@@ -230,6 +237,23 @@ class Workspace:
         found = discover(self.folders).files if self.folders else []
         unsaved = [path for path in self.open if not path.startswith(VIRTUAL)]
         return sorted({*found, *unsaved})
+
+    def related(self, project: Project, words: Iterable[str], kinds: Iterable[FileKind]) -> Iterator[Snapshot]:
+        """The files of a project, of the kinds asked for, that have one of the words in them, in order."""
+        if project.root not in self._listings:
+            listed = discover([project.root]).files if os.path.isdir(project.root) else []
+            self._listings[project.root] = [path for path in listed if project_for(path) is project]
+        wanted = tuple(kinds)
+        needles = [word.encode("utf-8", "surrogatepass") for word in words]
+        unsaved = [path for path in self.open if project_for(path) is project]
+        for path in sorted({*self._listings[project.root], *unsaved}):
+            if file_kind(path) not in wanted:
+                continue
+            document = project.document(path)
+            if document is not None and any(needle in document.data for needle in needles):
+                snapshot = self.snapshot(path)
+                if snapshot is not None:
+                    yield snapshot
 
     def configuration_problems(self) -> list[str]:
         """What is wrong with the configurations of the open files, a line each."""

@@ -6,6 +6,7 @@ for an interrupt and a closed pipe, as a shell would see them.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ EXIT_BROKEN_PIPE = 141
 PROGRAM = "workfile"
 DEBUG = "WORKFILE_DEBUG"
 COMPLETION = "_WORKFILE_COMPLETE"
+COLLECT_AFTER = 50_000
+"""New objects between two looks for garbage: modules and trees make many that stay, and Python looks every 700."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Only ``WORKFILE_DEBUG`` in the environment lets the traceback of an internal error through.
     """
+    if arguments is None:
+        gc.set_threshold(COLLECT_AFTER)
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = _version() if given in (["--version"], ["-V"]) else _run(given)
@@ -33,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _broken_pipe()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    if arguments is None:
+        gc.freeze()  # the process ends: looking through all that it made for garbage first is wasted
     return code
 
 

@@ -6,26 +6,35 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from analyzer.expressions.ast import Binary, Expr, Filter, Index, ListLiteral, Literal, Member, Name, Unary
-from analyzer.expressions.scope import Env, Facts, join_facts, reference_key, set_fact
+from analyzer.expressions.scope import Env, Facts, Key, join_facts, reference_key, set_fact
 from analyzer.expressions.types import (
     NEVER,
     NULL,
     Type,
     can_be_equal,
     constant,
+    field_type,
     join_all,
+    same,
 )
 
 TRUE: Final = constant(True)
 
 
 class Narrowing:
-    """Works out facts; ``type_of`` gives an expression's type without reporting."""
+    """Works out facts.
 
-    __slots__ = ("type_of",)
+    ``type_of`` gives an expression's type without reporting; ``chain_of`` that of a reference when no `?.` in it ends
+    it early, and whether one may.
+    """
 
-    def __init__(self, type_of: Callable[[Expr, Env], Type]) -> None:
+    __slots__ = ("chain_of", "type_of")
+
+    def __init__(
+        self, type_of: Callable[[Expr, Env], Type], chain_of: Callable[[Expr, Env], tuple[Type, bool]]
+    ) -> None:
         self.type_of = type_of
+        self.chain_of = chain_of
 
     def assume(self, expr: Expr, truth: bool, env: Env) -> Facts | None:
         """The facts once ``expr`` came out as ``truth``; None when it cannot come out so."""
@@ -81,13 +90,14 @@ class Narrowing:
     def narrow_to(self, expr: Expr, wanted: Type, env: Env) -> Facts | None:
         """The facts once the value of ``expr`` is known to be one of ``wanted``."""
         if isinstance(expr, Name | Member | Index):
-            key = reference_key(expr, env)
-            narrowed = meet(self.type_of(expr, env), wanted)
+            type_, short = self.chain_of(expr, env)
+            narrowed = meet(type_, wanted)
             if narrowed.kind == "never":
-                return None
+                return self._cut_short(expr, env) if short and wanted.may_be_null else None
+            key = reference_key(expr, env)
             facts: Facts | None = env.facts
-            if not narrowed.may_be_null and narrowed.kind != "any":
-                facts = self._links_not_null(expr, env)
+            given = narrowed.kind != "any" and not narrowed.may_be_null and not (short and wanted.may_be_null)
+            facts = self._links_not_null(expr, env, given)
             if facts is None or key is None:
                 return facts
             return self._record(expr, key, narrowed, env.with_facts(facts))
@@ -103,14 +113,14 @@ class Narrowing:
     def narrow_not(self, expr: Expr, value: Any, env: Env) -> Facts | None:
         """The facts once the value of ``expr`` is known not to be the constant ``value``."""
         if isinstance(expr, Name | Member | Index):
-            type_ = self.type_of(expr, env)
+            type_, short = self.chain_of(expr, env)
             narrowed = without(type_, value)
             if narrowed.kind == "never":
-                return None
+                return self._cut_short(expr, env) if short and value is not None else None
             key = reference_key(expr, env)
             facts: Facts | None = env.facts
             if value is None:
-                facts = self._links_not_null(expr, env)
+                facts = self._links_not_null(expr, env, True)
             if facts is None or key is None or narrowed is type_:
                 return facts
             return self._record(expr, key, narrowed, env.with_facts(facts))
@@ -124,14 +134,25 @@ class Narrowing:
                 return None if facts is None or value is None else self.narrow_not(left, value, env.with_facts(facts))
         return env.facts
 
-    def _links_not_null(self, expr: Expr, env: Env) -> Facts | None:
-        """A chain that gave a value was not cut short: every target in it is not null."""
+    def _cut_short(self, expr: Expr, env: Env) -> Facts | None:
+        """The chain gave null, which its own end cannot: what stands before its last `?.` is null."""
+        current = expr
+        while isinstance(current, Member | Index):
+            if isinstance(current, Member) and current.optional:
+                return self.narrow_to(current.target, NULL, env)
+            current = current.target
+        return env.facts
+
+    def _links_not_null(self, expr: Expr, env: Env, given: bool) -> Facts | None:
+        """A chain that gave a value was not cut short: every target in it is not null, and before a plain `.` anyway."""
         facts: Facts | None = env.facts
         targets: list[Expr] = []
         current = expr
         while isinstance(current, Member | Index):
+            optional = isinstance(current, Member) and current.optional
             current = current.target
-            targets.append(current)
+            if given or not optional:
+                targets.append(current)
         for target in reversed(targets):
             if facts is None:
                 return None
@@ -144,35 +165,34 @@ class Narrowing:
                 return None
         return facts
 
-    def _record(self, expr: Expr, key: tuple[Any, ...], type_: Type, env: Env) -> Facts:
+    def _record(self, expr: Expr, key: Key, type_: Type, env: Env) -> Facts | None:
         """Keep a fact, and what it tells about the fields that go together with it."""
         facts = set_fact(env.facts, key, type_)
         if not isinstance(expr, Member):
             return facts
         parent = self.type_of(expr.target, env)
-        for tag, effects in (parent.tags or {}).items():
-            if expr.name == tag and type_.values is not None:
-                facts = self._from_tag(facts, key, parent, [effects.get(value, {}) for value in type_.values], env)
-            elif any(expr.name in effect for effect in effects.values()):
-                facts = self._to_tag(facts, (*key[:-1], tag), expr.name, type_, effects)
-        return facts
+        return _together(facts, key[:-1], parent) if parent.ways else facts
 
-    def _from_tag(self, facts: Facts, key: tuple[Any, ...], parent: Type, effects: list[Any], env: Env) -> Facts:
-        for name in effects[0] if effects else ():
-            present = {effect.get(name) for effect in effects}
-            other = (*key[:-1], name)
-            field = parent.fields.get(name)
-            known = env.facts.get(other, field.type if field is not None else None)
-            if len(present) == 1 and known is not None:
-                facts = set_fact(facts, other, known.not_null() if present == {True} else NULL)
-        return facts
 
-    def _to_tag(self, facts: Facts, tag_key: tuple[Any, ...], name: str, type_: Type, effects: Any) -> Facts:
-        if type_.nullable or type_.kind == "any":
-            return facts
-        present = type_.kind != "null"
-        values = [value for value, effect in effects.items() if effect.get(name, present) == present]
-        return set_fact(facts, tag_key, join_all(constant(value) for value in values))
+def _together(facts: Facts, root: Key, parent: Type) -> Facts | None:
+    """What is known of a record's fields once some of the ways that it can come about in are out; None: all are."""
+    known = {name: fact for name in parent.fields if (fact := facts.get((*root, name))) is not None}
+    left = [
+        way
+        for way in parent.ways
+        if all(meet(way.get(name, NULL), fact).kind != "never" for name, fact in known.items())
+    ]
+    if len(left) == len(parent.ways):
+        return facts
+    found = {**facts}
+    for name, field in parent.fields.items():
+        type_ = known.get(name) or field_type(field, name)
+        narrowed = meet(type_, join_all(way.get(name, NULL) for way in left))
+        if narrowed.kind == "never":
+            return None
+        if not same(narrowed, type_):
+            found[(*root, name)] = narrowed
+    return found
 
 
 def single(type_: Type) -> tuple[bool, Any]:
@@ -194,10 +214,10 @@ def _default_of(expr: Expr) -> tuple[Expr, Expr] | None:
 
 def meet(type_: Type, wanted: Type) -> Type:
     """The part of ``type_`` that can equal a value of ``wanted``."""
-    if wanted.kind == "any":
+    if wanted.kind == "any" or type_.kind == "never":
         return type_
     if type_.kind == "any":
-        return wanted
+        return NEVER if type_.closed and not type_.nullable and wanted.kind == "null" else wanted
     if type_.kind == "null" or wanted.kind == "null":
         return NULL if type_.may_be_null and wanted.may_be_null else NEVER
     inner = _meet_not_null(type_.not_null(), wanted.not_null())

@@ -26,7 +26,9 @@ _TABLE: Final[dict[tuple[str, str, str], Type]] = {
     ("-", "timestamp", "timestamp"): DURATION,
     ("-", "timestamp", "duration"): TIMESTAMP,
     ("-", "duration", "duration"): DURATION,
+    ("+", "duration", "timestamp"): TIMESTAMP,
     ("*", "duration", "number"): DURATION,
+    ("*", "number", "duration"): DURATION,
     ("/", "duration", "number"): DURATION,
 }
 

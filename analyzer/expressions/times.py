@@ -11,11 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from analyzer.expressions.faults import CONVERSION, RANGE, Fault
 from analyzer.language.durations import explain_duration_error, format_duration, parse_duration
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _US: Final = 1_000_000
 _DAY_S: Final = 86_400
@@ -163,6 +165,8 @@ def zone_problem(name: str) -> str | None:
 
 
 def _zone_folder() -> Path:
+    from pathlib import Path  # slow to import, and only times that are written in a zone need it
+
     import tzdata
 
     assert tzdata.__file__ is not None

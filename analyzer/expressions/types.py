@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 MAX_DESCRIPTION: Final = 120
 MAX_UNION: Final = 24
 MAX_PARTS: Final = 10_000
+MAX_WAYS: Final = 64
 
 
 class Reason:
@@ -43,8 +44,8 @@ class Field:
         self.source = source
 
 
-#: For a field that tells the others: its value -> other field -> whether that one is not null.
-Tags: TypeAlias = Mapping[str, Mapping[Any, Mapping[str, bool]]]
+#: The ways in which a record comes about: for each the types of its fields; one that a way leaves out is null in it.
+Ways: TypeAlias = "tuple[Mapping[str, Type], ...]"
 
 
 class Type:
@@ -52,8 +53,9 @@ class Type:
 
     ``values``: the finite set of constants it can be (an enum, a literal) or None. ``item``: element type of a list.
     ``fields``, ``additional`` (type of undeclared fields, or None) and ``closed`` (no undeclared fields) describe
-    objects. ``options`` are the members of a union. ``schema`` is the JSON Schema whose further constraints literals
-    are checked against, or None. ``tags`` says which fields go together (a wait's ``status`` and ``event``).
+    objects; a closed ``any`` is known not to be null. ``options`` are the members of a union. ``schema`` is the JSON Schema whose further constraints literals
+    are checked against, or None. ``ways`` says which fields go together (a wait's ``status`` and ``event``, what a
+    branch binds), or is empty when nothing is known of that.
     """
 
     __slots__ = (
@@ -65,8 +67,8 @@ class Type:
         "nullable",
         "options",
         "schema",
-        "tags",
         "values",
+        "ways",
         "why",
     )
 
@@ -83,7 +85,7 @@ class Type:
         options: tuple[Type, ...] = (),
         schema: Mapping[str, Any] | None = None,
         why: tuple[Reason, ...] = (),
-        tags: Tags | None = None,
+        ways: Ways = (),
     ) -> None:
         self.kind = kind
         self.nullable = nullable
@@ -95,7 +97,7 @@ class Type:
         self.options = options
         self.schema = schema
         self.why = why
-        self.tags = tags
+        self.ways = ways
 
     def __repr__(self) -> str:
         return f"<{describe(self)}>"
@@ -122,6 +124,7 @@ class Type:
         copy = self._copy()
         copy.nullable = False
         copy.why = ()
+        copy.closed = self.closed or self.kind == "any"
         return copy
 
     def with_field(self, name: str, field: Field) -> Type:
@@ -142,7 +145,7 @@ class Type:
             options=self.options,
             schema=self.schema,
             why=self.why,
-            tags=self.tags,
+            ways=self.ways,
         )
 
     @property
@@ -272,7 +275,7 @@ def join(a: Type, b: Type) -> Type:
     if a.kind == "any" or b.kind == "any":
         return ANY
     if same(a, b):
-        return a
+        return _with_ways(a, _both_ways(a, b))
     return _join_plain(a, b)
 
 
@@ -333,8 +336,32 @@ def _add_option(options: list[Type], option: Type) -> None:
             options[index] = list_of(join(known.item, option.item))
             return
         if same(known, option):
+            options[index] = _with_ways(known, _both_ways(known, option))
             return
     options.append(option)
+
+
+def _with_ways(type_: Type, ways: Ways) -> Type:
+    if ways == type_.ways:
+        return type_
+    copy = type_._copy()
+    copy.ways = ways
+    return copy
+
+
+def _both_ways(a: Type, b: Type) -> Ways:
+    """The ways of two records that are joined; one without ways came about in one way that is not told apart."""
+    if a.ways is b.ways:
+        return a.ways
+    found = [*(a.ways or (_only_way(a),))]
+    for way in b.ways or (_only_way(b),):
+        if not any(known.keys() == way.keys() and all(same(known[name], way[name]) for name in way) for known in found):
+            found.append(way)
+    return tuple(found) if 1 < len(found) <= MAX_WAYS else ()
+
+
+def _only_way(type_: Type) -> Mapping[str, Type]:
+    return {name: field_type(field, name) for name, field in type_.fields.items()}
 
 
 def merged(kept: Type, given: Type) -> Type:
@@ -364,6 +391,7 @@ def _merged_objects(kept: Type, given: Type) -> Type:
             fields[name] = Field(merged(field.type, other.type), field.optional or other.optional, field.source)
     copy = kept._copy()
     copy.fields = fields
+    copy.ways = _both_ways(kept, given) if kept.ways else ()
     return copy
 
 
@@ -568,3 +596,16 @@ def _describe_constant(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def because(type_: Type) -> str:
+    """Why a type may be null, in words."""
+    if type_.why:
+        return type_.why[0].text
+    return "it has no value" if type_.kind == "null" else "its type allows null"
+
+
+def sentence(text: str) -> str:
+    """A message as a sentence: it begins with a capital and ends with a full stop."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?")) else f"{text}."

@@ -29,7 +29,7 @@ from analyzer.expressions.filters import FILTERS
 from analyzer.expressions.narrowing import Narrowing, single
 from analyzer.expressions.operators import operator_type
 from analyzer.expressions.parser import parse_template
-from analyzer.expressions.scope import Binding, Env, Facts, reference_key
+from analyzer.expressions.scope import Env, Facts, reference_key
 from analyzer.expressions.signatures import apply_signature
 from analyzer.expressions.types import (
     ANY,
@@ -40,6 +40,7 @@ from analyzer.expressions.types import (
     Field,
     Reason,
     Type,
+    because,
     can_be_equal,
     constant,
     describe,
@@ -48,11 +49,12 @@ from analyzer.expressions.types import (
     join_all,
     list_of,
     record,
+    sentence,
 )
 from analyzer.expressions.walk import same_chain
 from analyzer.language.suggest import hint, nearest
 from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
-from analyzer.syntax.nodes import Node, Scalar
+from analyzer.syntax.nodes import Scalar
 from analyzer.syntax.scalars import offset_in_source
 from analyzer.syntax.source import Source
 
@@ -105,7 +107,7 @@ class ExpressionTyper:
         self.unknown_name = unknown_name
         self.read = read
         self.may_fault = False
-        self.narrowing = Narrowing(self.quiet_type)
+        self.narrowing = Narrowing(self.quiet_type, self._quiet_chain)
         self.dead = 0
         self._quiet = 0
 
@@ -202,6 +204,17 @@ class ExpressionTyper:
             self._quiet -= 1
             self.may_fault = fault
 
+    def _quiet_chain(self, expr: Expr, env: Env) -> tuple[Type, bool]:
+        """The type of a reference when no `?.` ends it early, and whether one may (for narrowing)."""
+        self._quiet += 1
+        fault = self.may_fault
+        try:
+            type_, short = self._chain(expr, env, _NOWHERE)
+            return type_, short is not None
+        finally:
+            self._quiet -= 1
+            self.may_fault = fault
+
     def assume(self, expr: Expr, truth: bool, env: Env) -> Facts | None:
         """The facts once ``expr`` came out as ``truth``; None when it cannot."""
         return self.narrowing.assume(expr, truth, env)
@@ -262,10 +275,12 @@ class ExpressionTyper:
             return self._name(expr, env, site), None
         if isinstance(expr, Member):
             target, short = self._target(expr.target, env, site)
+            gone = target.kind in ("null", "never")
             target, short = self._link(expr, target, short, site)
             type_ = self._member(expr, target, site)
         elif isinstance(expr, Index):
             target, short = self._target(expr.target, env, site)
+            gone = target.kind in ("null", "never")
             index = self.infer(expr.index, env, site)
             if target.may_be_null:
                 self._null_access(expr.target, "an element", target, site)
@@ -273,7 +288,7 @@ class ExpressionTyper:
             type_ = self._index(expr, target, index, site)
         else:
             return self.infer(expr, env, site), None
-        if not env.facts:
+        if gone or target is LOST or not env.facts:
             return type_, short
         key = reference_key(expr, env)
         fact = env.facts.get(key) if key is not None else None
@@ -443,7 +458,7 @@ class ExpressionTyper:
         if operand.kind == "any":
             self.may_fault = True
             return ANY
-        if operand.kind not in ("integer", "number", "duration", "never"):
+        if operand.kind not in ("integer", "number", "never"):
             self.report("type-mismatch", expr.operand, site, f"`-` needs a number, not `{describe(operand)}`.")
             return ANY
         if operand.values is not None:
@@ -470,7 +485,7 @@ class ExpressionTyper:
             self._equality(expr, left, right, site)
             return BOOLEAN
         for operand, type_ in ((expr.left, left), (expr.right, right)):
-            if type_.may_be_null and not (op == "in" and operand is expr.left):
+            if type_.may_be_null and not (op == "in" and operand is expr.left and right.kind in ("list", "any")):
                 self.nullable_value(operand, type_, site, f"`{op}` does not take null")
                 return BOOLEAN if op in _COMPARISONS else ANY
         outcome = operator_type(op, left, right)
@@ -486,18 +501,32 @@ class ExpressionTyper:
     def _logical(self, expr: Binary, left: Type, env: Env, site: Site) -> Type:
         self._boolean_operand(expr.left, left, expr.op, site)
         facts = self.assume(expr.left, expr.op == "and", env)
-        self.dead += facts is None
-        right = self.infer(expr.right, env if facts is None else env.with_facts(facts), site)
-        self._boolean_operand(expr.right, right, expr.op, site)
-        self.dead -= facts is None
+        self._infer_under(facts, expr.right, env, site, expr.op)
         return BOOLEAN
+
+    def _infer_under(self, facts: Facts | None, expr: Expr, env: Env, site: Site, logical: str = "") -> Type:
+        """The type of an operand that is evaluated under some facts only; None: it never is, and cannot fault.
+
+        ``logical`` is the operator that takes it, when that takes booleans.
+        """
+        dead, fault = facts is None, self.may_fault
+        self.dead += dead
+        type_ = self.infer(expr, env if facts is None else env.with_facts(facts), site)
+        if logical:
+            self._boolean_operand(expr, type_, logical, site)
+        self.dead -= dead
+        if dead:
+            self.may_fault = fault
+        return type_
 
     def _coalesce(self, left_expr: Expr, right_expr: Expr, whole: Expr, env: Env, site: Site) -> Type:
         left = self.infer(left_expr, env, site)
-        unused = not left.may_be_null and left.kind not in ("any", "never")
-        self.dead += unused
-        right = self.infer(right_expr, env, site)
-        self.dead -= unused
+        facts: Facts | None = env.facts
+        if left.may_be_null:
+            facts = self.narrowing.narrow_to(left_expr, NULL, env)
+        elif left.kind not in ("any", "never"):
+            facts = None
+        right = self._infer_under(facts, right_expr, env, site)
         if left.kind == "any" and not left.nullable:
             return ANY
         if not left.may_be_null:
@@ -589,8 +618,10 @@ class ExpressionTyper:
         else:
             where = expr.target if position < 0 else expr.args[position]
             type_ = target if position < 0 else args[position]
-            if kind == "null":
+            if kind == "null" and type_.may_be_null:
                 self.nullable_value(where, type_, site, f"`{expr.name}` does not take null")
+            elif kind == "null":
+                self.report("nullable-value", where, site, message, why=type_.item.why if type_.item else ())
             else:
                 self.report("type-mismatch", where, site, message)
         return outcome.type
@@ -605,26 +636,15 @@ class _Nowhere(Site):
         super().__init__(Source("", ""), Scalar(0, 0, "", ""))
 
 
+#: What is read of a value that is always null: that was reported, and no fact says more of it.
+LOST: Final = Type("any")
 _NOWHERE: Final = _Nowhere()
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "in"})
 
 
 def present(type_: Type) -> Type:
     """What is left of a value that should not be null; of one that always is, nothing is known."""
-    return ANY if type_.kind == "null" else type_.not_null()
-
-
-def sentence(text: str) -> str:
-    """A message as a sentence: it begins with a capital and ends with a full stop."""
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?")) else f"{text}."
-
-
-def because(type_: Type) -> str:
-    """Why a type may be null, in words."""
-    if type_.why:
-        return type_.why[0].text
-    return "it has no value" if type_.kind == "null" else "its type allows null"
+    return LOST if type_.kind == "null" else type_.not_null()
 
 
 def _short(text: str) -> str:
@@ -646,6 +666,3 @@ def _operator_span(expr: Expr) -> tuple[int, int]:
 
 def _span_text(site: Site, expr: Expr) -> str:
     return site.scalar.text[expr.start : expr.end]
-
-
-__all__ = ["NULL", "Binding", "ExpressionTyper", "Node", "Site", "because", "field_type"]

@@ -28,7 +28,20 @@ from analyzer.flow.facts import (
 )
 from analyzer.flow.machine import RunFlow, summarize_states
 from analyzer.flow.scopes import Arrivals, enclosing_scope
-from analyzer.flow.summary import Line, Summary, consumed, copied, join, lifted, merged, others, standing, union
+from analyzer.flow.staying import Standing, staying_inside
+from analyzer.flow.summary import (
+    Line,
+    Summary,
+    beside,
+    consumed,
+    copied,
+    join,
+    lifted,
+    merged,
+    others,
+    time_passes,
+    union,
+)
 from analyzer.model.nodes import Handler, Recovery, State, Step, StepList, Workflow, child_lists
 
 NOTHING = Summary()
@@ -106,8 +119,15 @@ def analyse(workflow: Workflow, *, every: bool = False) -> Flow:
     numbers = number_actions(workflow, called, every=every)
     done: dict[Workflow, Flow] = {}
     for each in order:
-        done[each] = _Composer(each, numbers, done).compose(lists[each])
+        done[each] = _composed(each, lists[each], numbers, done)
     return done[workflow]
+
+
+def _composed(workflow: Workflow, lists: list[StepList], numbers: Numbers, done: dict[Workflow, Flow]) -> Flow:
+    """One Workfile's flow; a second time when completed branches stay inside work that runs again."""
+    flow = _Composer(workflow, numbers, done, Standing()).compose(lists)
+    standing = staying_inside(flow.arrivals, flow.lists)
+    return _Composer(workflow, numbers, done, standing).compose(lists) if standing.own else flow
 
 
 def _lists_of(workflow: Workflow) -> list[StepList]:
@@ -134,8 +154,10 @@ def _callees(lists: list[StepList]) -> list[Workflow]:
 
 
 class _Composer:
-    def __init__(self, workflow: Workflow, numbers: Numbers, done: dict[Workflow, Flow]) -> None:
+    def __init__(self, workflow: Workflow, numbers: Numbers, done: dict[Workflow, Flow], standing: Standing) -> None:
         self.flow = Flow(workflow, numbers)
+        self.standing = standing.own
+        self.ahead = standing.ahead
         self.bits = numbers.bits
         self.done = done
 
@@ -207,11 +229,26 @@ class _Composer:
     def _list(self, steps: StepList) -> Summary:
         line = Line()
         last = len(steps.steps) - 1
+        behind = self._behind(steps.steps) if self.ahead else None
         for position, step in enumerate(steps.steps):
             found = self._step(step)
             if line.out is not None:
-                line.add(found, position == last)
+                line.add(found, position == last, behind[position] if behind is not None else 0)
         return line.summary()
+
+    def _behind(self, steps: list[Step]) -> list[int]:
+        """For each step what stands already inside the steps behind it."""
+        found = [0] * len(steps)
+        for position in range(len(steps) - 2, -1, -1):
+            found[position] = found[position + 1] | self.ahead.get(steps[position + 1], 0)
+        return found
+
+    def _standing_in(self, steps: StepList) -> int:
+        """What stands already inside the steps of a list."""
+        found = 0
+        for step in steps.steps if self.ahead else ():
+            found |= self.ahead.get(step, 0)
+        return found
 
     def _state(self, state: State) -> Summary:
         """A state's one ordered list, as its recovery and then the state machine see it."""
@@ -219,7 +256,8 @@ class _Composer:
         parts = [each for each in state.lists if each.steps]
         for each in parts:
             if line.out is not None:
-                line.add(self.flow.lists[each], each is parts[-1])
+                last = each is parts[-1]
+                line.add(self.flow.lists[each], last, 0 if last else self._standing_in(parts[-1]))
         total = line.summary()
         recovery = state.recovery
         if recovery is not None:
@@ -253,8 +291,8 @@ class _Composer:
         leaving: list[Failure] = []
         ordinary = body.failures
         if step.lists:
-            body.early |= union(ordinary)
             if step.recovery is not None:
+                body.early |= union(ordinary)
                 self._arrive(step.recovery, ordinary)
                 ordinary = self._recovered(body, step.recovery, step, ordinary)
             if kind not in DESCENDS:
@@ -269,6 +307,10 @@ class _Composer:
             if step.recovery is not None:
                 self._arrive(step.recovery, [])
         begins = bool(own) or kind == "wf.call"
+        standing = self.standing.get(step, 0)
+        if standing:
+            own = [failure_of(step, each.how, each.codes, each.inside | standing) for each in own]
+            body.early |= standing
         ordinary = [*own, *ordinary]
         entered: tuple[bool, ...] = ()
         if step.handlers and ordinary:
@@ -280,8 +322,8 @@ class _Composer:
                 body.out = join(body.out, consumed)
             else:
                 body.ended = join(body.ended, consumed)
-        if body.out is None and not always_runs(step):
-            body.out = 0
+        if not always_runs(step):
+            body.out = join(body.out, standing)
         body.failures = [*ordinary, *leaving]
         body.early |= union(body.failures)
         body.may |= body.early | (body.out or 0)
@@ -385,8 +427,9 @@ class _Composer:
 
     def _choice(self, step: Step) -> Summary:
         body = Summary(out=None)
-        for each in step.lists:
-            found = self.flow.lists[each]
+        elsewhere = others([self._standing_in(each) for each in step.lists])
+        for each, other in zip(step.lists, elsewhere, strict=True):
+            found = beside(self.flow.lists[each], other)
             body.out = join(body.out, found.out)
             body.may |= found.may
             body.early |= found.early
@@ -411,6 +454,9 @@ class _Composer:
         if count is None:
             body.out = join(end, 0)
         started = found.early if concurrent else 0
+        if count != 1 and (concurrent or end is not None):
+            waiting = self._standing_in(step.lists[0])
+            before, started = before | waiting, started | waiting
         for each in failures:
             body.failures.append(each.seen(each.after | started, each.whole | before, each.executed | before))
         settled = before if not concurrent else (end or 0) | (found.stand or 0)
@@ -435,7 +481,7 @@ class _Composer:
                 body.failures.append(each.seen(whole, whole, each.executed | may))
             body.ended = join(body.ended, lifted(found.ended, may))
             body.stopped = join(body.stopped, lifted(found.stopped, may))
-        body.stand = standing([(found.stand, consumed(found, step.on_branch_fail)[0]) for found in branches])
+        body.stand = time_passes([(found.stand, consumed(found, step.on_branch_fail)[0]) for found in branches])
         return body
 
     def _call(self, step: Step) -> Summary:

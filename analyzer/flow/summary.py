@@ -12,7 +12,7 @@ class Summary:
     """What one step, list, state or run can do.
 
     ``out``: what may have succeeded in it when it completes, None when it never does. ``may``: what may succeed in it
-    at all. ``early``: what may have succeeded while something of it is still to run or has failed. ``stand``: what may
+    at all. ``early``: what may have succeeded while something of it is still to run, or has failed past its handlers. ``stand``: what may
     have succeeded while time passes in it, None when none ever does. ``failures`` leave it; ``ended`` and ``stopped``:
     what may have succeeded when it ends the run as failed or aborted, or by ``wf.stop``; None when it does not.
     """
@@ -65,7 +65,7 @@ class Line:
     what the parts themselves did; the wide sets are joined once and not at every part.
     """
 
-    __slots__ = ("_before", "_ended", "_failed", "_last", "_may", "_stand", "_stopped", "failures", "out")
+    __slots__ = ("_before", "_ended", "_last", "_may", "_stand", "_stopped", "failures", "out")
 
     def __init__(self) -> None:
         self.out: int | None = 0
@@ -73,24 +73,23 @@ class Line:
         self._may = 0
         self._before = 0
         self._last = 0
-        self._failed: tuple[int, int] | None = None
         self._stand: tuple[int, int] | None = None
         self._ended: tuple[int, int] | None = None
         self._stopped: tuple[int, int] | None = None
 
-    def add(self, found: Summary, last: bool) -> None:
-        """Add the next part; the one before it completed."""
-        prior = self.out
-        assert prior is not None
+    def add(self, found: Summary, last: bool, behind: int = 0) -> None:
+        """Add the next part; the one before it completed, and ``behind`` stands already in the parts after it."""
+        done = self.out
+        assert done is not None
+        prior = done | behind if behind else done
         if last:
             self._before = self._may
             self._last = found.early
         self._may |= found.may
         for failure in found.failures:
-            self._failed = _noted(self._failed, failure.executed, prior)
             whole = failure.whole | prior if failure.whole else prior
             executed = whole if failure.executed == failure.whole else failure.executed | prior
-            self.failures.append(failure.seen(failure.after, whole, executed))
+            self.failures.append(failure.seen(failure.after | behind, whole, executed))
         if found.stand is not None:
             self._stand = _noted(self._stand, found.stand, prior)
         if found.ended is not None:
@@ -102,11 +101,11 @@ class Line:
             if not last:
                 self._before = self._may
         else:
-            self.out = prior | found.out if found.out else prior
+            self.out = done | found.out if found.out else done
 
     def summary(self) -> Summary:
         """What all of it can do."""
-        early = self._before | self._last | (_joined(self._failed) or 0)
+        early = self._before | self._last
         return Summary(
             self.out,
             self._may,
@@ -126,7 +125,7 @@ def _joined(noted: tuple[int, int] | None) -> int | None:
     return None if noted is None else noted[0] | noted[1]
 
 
-def standing(branches: list[tuple[int | None, int | None]]) -> int | None:
+def time_passes(branches: list[tuple[int | None, int | None]]) -> int | None:
     """What may have succeeded while time passes in branches, each given as (standing, at its end).
 
     Each branch then stands or has ended, and at least one stands; one that can do neither has ended the run by then.
@@ -140,6 +139,22 @@ def standing(branches: list[tuple[int | None, int | None]]) -> int | None:
         alone = standers == 1 and stand is not None
         found |= (stand if alone else each) or 0
     return found
+
+
+def beside(found: Summary, other: int) -> Summary:
+    """What a branch can do while ``other`` stands in branches that are not taken this time."""
+    if not other:
+        return found
+    failures = [each.seen(each.after, each.whole | other, each.executed | other) for each in found.failures]
+    return Summary(
+        lifted(found.out, other),
+        found.may | other,
+        found.early | other,
+        lifted(found.stand, other),
+        failures,
+        lifted(found.ended, other),
+        lifted(found.stopped, other),
+    )
 
 
 def copied(found: Summary) -> Summary:

@@ -10,6 +10,7 @@ from analyzer.expressions.types import (
     ANY,
     DURATION,
     INTEGER,
+    MAX_WAYS,
     NEVER,
     NULL,
     Field,
@@ -149,8 +150,14 @@ def _wait_binding(typer: WorkflowTyper, step: Step, names: dict[str, Binding]) -
     fields = {"status": Field(enum_of(WAIT_STATUSES)), "event": Field(event)}
     for name, binding in names.items():
         fields.setdefault(name, Field(binding.type, False, binding.source))
-    tags = {"status": {"received": {"event": True}, "timeout": {"event": False}}}
-    return Type("object", fields=fields, closed=True, tags=tags)
+    # In one way the event is there, in the other it is not; the nested steps have run in both.
+    nested = {name: binding.type for name, binding in names.items()}
+    received, timeout = WAIT_STATUSES
+    ways = (
+        {**nested, "status": constant(received), "event": payload},
+        {**nested, "status": constant(timeout)},
+    )
+    return Type("object", fields=fields, closed=True, ways=ways)
 
 
 def _if(typer: WorkflowTyper, step: Step, env: Env) -> Body:
@@ -188,7 +195,13 @@ def _union(
     facts = rest
     for branch in live:
         facts = join_facts(facts, branch[2])
-    return record(fields) if live or rest is not None else NEVER, facts
+    if not live and rest is None:
+        return NEVER, facts
+    ways = [{name: binding.type for name, binding in names.items()} for _, names, _ in live]
+    if rest is not None:
+        ways.append({})
+    type_ = Type("object", fields=fields, closed=True, ways=tuple(ways) if 1 < len(ways) <= MAX_WAYS else ())
+    return type_, facts
 
 
 def _union_field(

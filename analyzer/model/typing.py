@@ -320,14 +320,18 @@ class WorkflowTyper:
     ) -> tuple[Type, Facts | None]:
         """What handlers and ``on_fail`` make of the binding and of the facts; ``env`` is what is known at a failure."""
         uncaught = step.may_fail
+        caught: set[str] = set()
         for handler in step.handlers:
-            self.expressions.dead += not uncaught
+            codes = None if handler.codes is None else {code.text for code in handler.codes}
+            dead = not uncaught or (codes is not None and codes <= caught)
+            self.expressions.dead += dead
             result, end = self.handler(step, handler, raw, env)
-            self.expressions.dead -= not uncaught
-            if uncaught and end is not None:
+            self.expressions.dead -= dead
+            if not dead and end is not None:
                 facts = join_facts(facts, end)
                 binding = merged(binding, result)
-            uncaught = uncaught and handler.codes is not None
+            uncaught = uncaught and codes is not None
+            caught.update(codes or ())
         if step.may_fail and step.on_fail == "continue" and self.escapes.past_handlers(step):
             text = f"`{step.id}` is null when it fails, under `on_fail: continue`"
             binding = binding.with_null(self.reason(text, step.keys["on_fail"].key))

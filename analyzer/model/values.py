@@ -13,13 +13,14 @@ from analyzer.expressions.types import (
     Mismatch,
     Type,
     accepted,
+    because,
     describe,
     join_all,
     list_of,
     mismatch,
     record,
 )
-from analyzer.expressions.typing import ExpressionTyper, because
+from analyzer.expressions.typing import ExpressionTyper
 from analyzer.language.durations import parse_duration
 from analyzer.language.suggest import hint, nearest
 from analyzer.model.problems import Place

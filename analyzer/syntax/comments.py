@@ -7,7 +7,8 @@ import re
 from analyzer.syntax.nodes import Comment
 
 # After a blank or a line break; right after a bracket, comma or closing quote the parsers take it for a comment, too.
-_CANDIDATE = re.compile(r"""(?<![^ \t\r\n,\[\]{}"'])#[^\r\n]*""")
+# The look behind stands after the `#`, so that the search can leap from one to the next.
+_CANDIDATE = re.compile(r"""#(?<![^ \t\r\n,\[\]{}"']#)[^\r\n]*""")
 _BLANKS = " \t"
 
 

@@ -16,7 +16,6 @@ from analyzer.syntax.events import HAS_C, event_reader, read_differently
 from analyzer.syntax.limits import FILE_SIZE
 from analyzer.syntax.nodes import Comment, Node, Scalar, SyntaxProblem, walk
 from analyzer.syntax.problems import Problems
-from analyzer.syntax.recover import recover
 from analyzer.syntax.source import Source
 
 Backend: TypeAlias = Literal["auto", "c", "pure"]
@@ -93,6 +92,8 @@ def _parse(source: Source, text: str, use_c: bool) -> Tree:
         taken, stop = composer.hashes, composer.stop
     except Exception as error:  # noqa: BLE001
         # Whatever the event parser stumbles over, and however: the tolerant parser reads the text instead.
+        from analyzer.syntax.recover import recover  # slow to import, and a sound file does not need it
+
         del problems.found[reported:]
         recovered = recover(cleaned.text, problems, error, use_c)
         root, taken, stop = recovered.root, recovered.hashes, recovered.stop

@@ -7,12 +7,14 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from analyzer.syntax.limits import FILE_SIZE
 from analyzer.syntax.nodes import SyntaxProblem
-from analyzer.syntax.parse import Tree, parse
-from analyzer.syntax.source import Source, decode
+
+if TYPE_CHECKING:
+    from analyzer.syntax.parse import Tree
+    from analyzer.syntax.source import Source
 
 # A code point has at most four bytes: a longer file is past the bound on characters, whatever is in it.
 MAX_FILE_BYTES: Final = 4 * FILE_SIZE.value
@@ -63,6 +65,10 @@ class Document:
         return self._tree
 
     def _parse(self) -> Tree:
+        # Slow to import, and a run that is answered from the cache parses nothing.
+        from analyzer.syntax.parse import Tree, parse
+        from analyzer.syntax.source import Source, decode
+
         if self.too_large:
             problem = SyntaxProblem("limit-exceeded", 0, 0, FILE_SIZE.message())
             return Tree(Source("", self.path), None, [problem], [])

@@ -8,10 +8,12 @@ then the parser decides; a test holds the two against each other.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from analyzer.syntax.nodes import Mapping, Scalar
-from analyzer.syntax.parse import Tree
+
+if TYPE_CHECKING:
+    from analyzer.syntax.parse import Tree
 
 SCAN_BYTES: Final = 4_096
 

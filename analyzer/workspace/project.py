@@ -4,7 +4,7 @@
 is read or looked up is kept until it is invalidated, and reported to every open ``trace`` (also when it was kept), so
 that a result can be stored with all that it depends on. Nothing outside the configuration's root and the folders that
 the configuration names is read; without a configuration, a Workfile may name ``*.connector.yaml`` and
-``*.overlay.yaml`` anywhere.
+``*.overlay.yaml`` anywhere. What reads manifests is imported when one is read: a run from the cache needs none.
 """
 
 # ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120, PTH123, PTH208
@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from analyzer.language.suggest import hint
 from analyzer.model.problems import Place, Problem, Problems
@@ -36,9 +36,10 @@ from analyzer.workspace.files import (
     gather,
     search,
 )
-from analyzer.workspace.manifests import RULE, Manifest, load_manifest
 from analyzer.workspace.names import SCAN_BYTES, Unsure, parsed_name, scan_name
-from analyzer.workspace.overlays import check_overlay_shape, merge_overlay, overlay_name
+
+if TYPE_CHECKING:
+    from analyzer.workspace.manifests import Manifest
 
 __all__ = [
     "ConnectorResult",
@@ -245,6 +246,8 @@ class Project:
         document = self.document(path)
         if document is None:
             return ()
+        from analyzer.workspace.overlays import check_overlay_shape, merge_overlay
+
         problems = Problems()
         report_keys(document, problems)
         base = self._base_of(document)
@@ -303,6 +306,8 @@ class Project:
         if document is None:
             reason = refused or f"is not its overlay: {self.unreadable(overlay_path)}"
             return ConnectorResult(None, reason=f"`{overlay}` {reason}.", path=path, part="overlay")
+        from analyzer.workspace.overlays import merge_overlay
+
         merged, problems = merge_overlay(result.manifest, document.tree, overlay_path)
         faulty = result.problems_exist or bool(problems or document.tree.problems)
         return ConnectorResult(merged, faulty, path=path)
@@ -324,6 +329,8 @@ class Project:
         known = self._manifests.get(path)
         if known is not None and known.digest == document.digest:
             return known
+        from analyzer.workspace.manifests import load_manifest
+
         manifest, found = load_manifest(document.tree, path)
         problems = Problems()
         report_keys(document, problems)
@@ -340,6 +347,8 @@ class Project:
 
     def _base_of(self, overlay: Document) -> Manifest | None:
         """The manifest that an overlay is most likely for: the nearest of its connector."""
+        from analyzer.workspace.overlays import overlay_name
+
         name = overlay_name(overlay.tree)
         if name is None:
             return None
@@ -373,6 +382,9 @@ class Project:
 
     def _report_unknown_base(self, document: Document, problems: Problems) -> None:
         """A connector that is nowhere near may be listed elsewhere; a near miss of a known one is a mistake."""
+        from analyzer.workspace.manifests import RULE
+        from analyzer.workspace.overlays import overlay_name
+
         name = overlay_name(document.tree)
         names = [
             self._connector_name(p) for place in self._overlay_places(document.path) for p in self._manifests_in(place)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.expressions.schema_types import schema_of
 from analyzer.expressions.types import ANY, Type
+from analyzer.flow.scopes import enclosing_scope
 from analyzer.model.nodes import Call, Handler, Recovery, Retry, State, Step, StepList, Workflow
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar
 from sim_runtime.core.definition import (
@@ -42,12 +43,13 @@ def definition_of(workflow: Workflow, project: Project | None = None) -> Definit
 
     Raises ``CannotRun`` for a Workfile with error findings.
     """
-    return _Compiler(project).definition(workflow)
+    return _Compiler(project, workflow).definition(workflow)
 
 
 class _Compiler:
-    def __init__(self, project: Project | None) -> None:
+    def __init__(self, project: Project | None, workflow: Workflow) -> None:
         self.project = project
+        self.workflow = workflow
         self.done: dict[int, Definition] = {}
         self.fits: dict[int, Fit] = {}
         self.payloads: dict[str, PayloadDef] = {}
@@ -58,6 +60,14 @@ class _Compiler:
             return known
         found = Definition(_needed(workflow.name, "name"), payloads=self.payloads)
         self.done[id(workflow)] = found
+        outer, self.workflow = self.workflow, workflow
+        try:
+            self.fill(workflow, found)
+        finally:
+            self.workflow = outer
+        return found
+
+    def fill(self, workflow: Workflow, found: Definition) -> None:
         for name, each in workflow.inputs.items():
             fit = Fit(each.type.schema if each.type.schema is not None else schema_of(each.type))
             found.inputs[name] = InputDef(name, each.optional, each.type, guide_of(each.type), fit)
@@ -65,7 +75,7 @@ class _Compiler:
             found.trigger = PayloadDef(self.fit(workflow.trigger.payload_schema), guide_of(workflow.trigger.payload))
             found.trigger_type = workflow.trigger.payload
         if workflow.recovery is not None:
-            found.recovery = _recovery(workflow.recovery)
+            found.recovery = _recovery(workflow.recovery, workflow)
         if workflow.result is not None:
             found.result = compile_value(workflow.result.value)
         if workflow.states is not None:
@@ -76,7 +86,6 @@ class _Compiler:
                 self.add(found.steps, step)
         else:
             raise CannotRun("the Workfile has neither `steps` nor `states`")
-        return found
 
     def fit(self, schema: dict[str, Any] | bool) -> Fit:
         """One check for each schema, however often it is used."""
@@ -103,7 +112,7 @@ class _Compiler:
             self.add(steps, each)
         timers = [TimerDef(t.name, _needed(t.after_us, "after"), _needed(t.to, "to")) for t in state.timers]
         routes = [RouteDef(_program(r.when), _needed(r.to, "to")) for r in state.routes]
-        recovery = _recovery(state.recovery) if state.recovery is not None else None
+        recovery = _recovery(state.recovery, self.workflow) if state.recovery is not None else None
         return StateDef(state.name, steps, timers, routes, state.final, recovery)
 
     def list(self, steps: StepList | None, role: str, segment: str, owner: StepDef, name: str = "") -> ListDef:
@@ -127,7 +136,7 @@ class _Compiler:
         found.on_fail, found.on_unknown = step.on_fail, step.on_unknown
         found.timeout_us = step.timeout_us
         if step.recovery is not None:
-            found.recovery = _recovery(step.recovery)
+            found.recovery = _recovery(step.recovery, self.workflow)
         if step.retry is not None:
             found.retry = _retry(step.retry)
         if step.binding is not None and has_optional(step.binding):
@@ -288,13 +297,14 @@ def _value(entry: Entry | None) -> Program | None:
     return None if entry is None else compile_value(entry.value)
 
 
-def _recovery(recovery: Recovery) -> RecoveryDef:
+def _recovery(recovery: Recovery, workflow: Workflow) -> RecoveryDef:
     return RecoveryDef(
         recovery.redo,
         _needed(recovery.failures, "failures"),
         _needed(recovery.within_us, "within"),
         _needed(recovery.then, "then"),
         recovery.delay_us,
+        enclosing_scope(recovery, workflow) is not None,
     )
 
 

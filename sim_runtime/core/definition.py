@@ -79,13 +79,14 @@ class ReconcileDef:
 
 @dataclass(slots=True, eq=False)
 class RecoveryDef:
-    """A recovery scope; times in microseconds."""
+    """A recovery scope; times in microseconds. ``enclosed``: an enclosing scope of the same run can take over."""
 
     redo: str
     failures: int
     within_us: int
     then: str
     delay_us: int
+    enclosed: bool
 
 
 @dataclass(slots=True, eq=False)

@@ -213,7 +213,7 @@ def _failed(state: State, record: Record, address: Address) -> None:
     parent_change: Callable[[Frame], None] | None = None
     if disposition == "continue":
         parent_change = _leave(frame)
-    elif disposition == "raise" and frame is not None and frame.role == "list" and frame.info is None:
+    elif disposition in ("raise", "escalate") and frame is not None and frame.role == "list" and frame.info is None:
         parent_change = _break
     update(state, address, record.seq, change, parent_change)
     if disposition == "stop":

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import hashlib
 
+from typing import Final
+
 from analyzer.expressions.faults import Fault
+from analyzer.language.durations import MAX_DURATION_US
 from sim_runtime.core.definition import HandlerDef, RetryDef, StepDef
 from sim_runtime.core.frames import Attempt, Child, Entry, Failure, Frame, Subscription, Wait
 from sim_runtime.core.transaction import AGAIN, Raised, Tx, fault_failure
 from sim_runtime.history.paths import CHILD, Address, address_of, identity_of, shown_path
 
 
+#: Ten thousand years, the longest duration of the language.
+_LONGEST_DELAY: Final = MAX_DURATION_US
+
+
 def retry_delay(retry: RetryDef, attempt: int, draw: float) -> int:
     """The microseconds between attempt ``attempt`` and the next; ``draw`` in [0, 1) spreads it downwards by ``jitter``,
     so that ``max_delay`` holds."""
-    delay = retry.delay_us * float(retry.backoff) ** (attempt - 1) if retry.backoff != 1 else retry.delay_us
-    if retry.max_delay_us is not None:
-        delay = min(delay, retry.max_delay_us)
-    delay = min(delay, 10**17)
-    return round(delay * (1 - retry.jitter * draw)) if retry.jitter else round(delay)
+    bound = min(retry.max_delay_us if retry.max_delay_us is not None else _LONGEST_DELAY, _LONGEST_DELAY)
+    try:
+        delay = min(retry.delay_us * float(retry.backoff) ** (attempt - 1), bound)
+    except OverflowError:
+        delay = bound if retry.delay_us else 0
+    return round(delay * (1 - retry.jitter * draw))
 
 
 def draw_of(seed: int, id_: str, attempt: int) -> float:

@@ -36,7 +36,7 @@ def test_the_cases_of_a_requirement(files: list[str]) -> None:
 
 @pytest.mark.parametrize(("name", "files"), CASES.items(), ids=CASES)
 def test_a_requirement_has_a_case_that_can_fail(name: str, files: list[str]) -> None:
-    """A case that expects a finding fails when the analyzer is silent; one that must stay silent is not enough alone."""
+    """A case that expects a finding fails when the analyzer is silent; a silent case alone is not enough."""
     expected = [each for file in files for each in load_expectations(FOLDER / file)]
     structural = {"D-WAIT-10", "D-WAIT-11", "D-AMB-06", "D-UNDO-01", "D-ACT-01"}
     assert expected or name in structural, f"{name}: every case of it expects nothing"

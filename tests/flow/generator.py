@@ -125,3 +125,29 @@ class Generator:
                 node.handlers.append((self.random.choice(CODES), steps))
         if self.chance(0.15):
             node.on_fail = self.random.choice(("continue", "continue", "abort"))
+
+    def standing(self) -> Program:
+        """A program where completed branches stay inside work that runs again."""
+        self.number = 0
+        self.budget = 2
+        before = self.list(3, True, most=1) if self.chance(0.8) else []
+        self.budget = 3
+        parallel = Node("parallel", self.name("p"), guard=self.chance(0.2))
+        parallel.lists = [self.list(3, True, 2) for _ in range(2)]
+        if self.chance(0.3):
+            parallel.redo, parallel.then = self.random.choice(REDOS), self.random.choice(("fail", "escalate"))
+        self.budget = 1
+        around = Node("group", self.name("g"), lists=[[*before, parallel, *self.list(3, True, 1)]])
+        if self.chance(0.3):
+            other = [self.list(3, True, 1)] if self.chance(0.5) else []
+            around = Node("if", self.name("i"), fault=self.chance(0.3), lists=[around.lists[0], *other])
+            around = Node("group", self.name("g"), lists=[[around]])
+        elif self.chance(0.3):
+            around = Node("each", self.name("e"), lists=around.lists, concurrency=self.random.choice((1, 2)))
+            around.count = self.random.choice((None, 2, 1))
+            around = Node("group", self.name("g"), lists=[[around]])
+        if self.chance(0.3):
+            around.redo, around.then = self.random.choice(REDOS), self.random.choice(("fail", "escalate"))
+        if self.chance(0.3):
+            return Program(states={"st": MiniState(steps=[around], final=True)}, redo="this_and_after", then="hold")
+        return Program(steps=[around], redo="this_and_after", then="hold")

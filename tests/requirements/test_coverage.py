@@ -1,4 +1,4 @@
-"""Every numbered requirement of the profiles has a marked test, or stands in ``not-yet.txt`` with the work it waits for.
+"""Every numbered requirement of the profiles has a marked test, or stands in ``not-yet.txt`` with what it waits for.
 
 ``requirements.yaml`` numbers what the profile documents ask. A test names what it covers:
 ``@pytest.mark.requirement("D-WAIT-03")``, or a row of ``tests/conformance/REQUIREMENTS.toml``.

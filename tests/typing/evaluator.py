@@ -61,7 +61,7 @@ class Notes:
         """A guard was evaluated on a value."""
         if value is None:
             self.guards[span] = True
-        elif value is POISON or value in (UNKNOWN, UNKNOWN["x"]):
+        elif value is POISON or _is_unknown(value):
             self.guards[span] = self.guards.get(span) or None
         else:
             self.guards.setdefault(span, False)
@@ -106,7 +106,10 @@ class Parts:
             yield from self.default(expr.target, expr.args[0], self.site.span(expr.target.end, expr.end))
         elif isinstance(expr, Binary):
             for left, right in itertools.product(self.values(expr.left), self.values(expr.right)):
-                yield self.binary(expr, left, right)
+                value = self.binary(expr, left, right)
+                yield value
+                if self.notes.free and isinstance(value, bool) and _is_unknown(left, right):
+                    yield not value
         else:
             yield from self.rest(expr)
 
@@ -170,7 +173,7 @@ class Parts:
     def default(self, left: Expr, right: Expr, span: tuple[int, int]) -> Iterator[Any]:
         for value in self.values(left):
             self.notes.guard(span, value)
-            if value is None or (value is POISON and self.notes.free):
+            if value is None or (self.notes.free and (value is POISON or _is_unknown(value))):
                 yield from self.values(right)
             if value is not None:
                 yield value
@@ -226,6 +229,10 @@ class Parts:
                     yield left
                 else:
                     yield from self.truths(expr.right)
+
+
+def _is_unknown(*values: Any) -> bool:
+    return any(value in (UNKNOWN, UNKNOWN["x"]) for value in values)
 
 
 def _about_null(expr: Expr) -> bool:

@@ -26,6 +26,8 @@ from tests.typing.shapes import (
 
 Visible = dict[str, Shape]
 OPAQUE = Shape("opaque")
+TEXT = Shape("text")
+TEXTS = ("string", "enum", "opaque", "text")
 MIXED = Shape("mixed", nullable=True)
 STATUS = enum("received", "timeout")
 
@@ -199,7 +201,7 @@ class Generator:
     def loop(self, visible: Visible, depth: int) -> tuple[dict[str, Any], Shape]:
         lists = [path for path in _paths(visible) if path[1].kind == "list"]
         source: Any = ["a", "b"]
-        item = STRING
+        item = TEXT
         if lists and self.chance(0.8):
             path, shape = self.random.choice(lists)
             source = self.whole(self.reference(path, visible))
@@ -263,7 +265,7 @@ class Generator:
         return self.reference(path, visible)
 
     def text(self, visible: Visible) -> str:
-        reference = self.pick(visible, "string", "enum", "opaque")
+        reference = self.pick(visible, *TEXTS)
         if reference is None or self.chance(0.1):
             return "'lit'"
         roll = self.random.random()
@@ -274,7 +276,7 @@ class Generator:
         if roll < 0.3:
             return f"({reference} + '!') | upper"
         if roll < 0.36:
-            return f"({reference} ?? {self.pick(visible, 'string', 'enum', 'opaque')}) ?? 'none'"
+            return f"({reference} ?? {self.pick(visible, *TEXTS)}) ?? 'none'"
         return reference
 
     def integer(self, visible: Visible) -> str:
@@ -296,7 +298,7 @@ class Generator:
         if roll < 0.35:
             return self.whole(self.integer(visible)), INTEGER
         if roll < 0.55:
-            return self.whole(self.text(visible)), STRING.or_null()
+            return self.whole(self.text(visible)), TEXT.or_null()
         found = list(_paths(visible))
         if not found:
             return "lit", STRING

@@ -12,8 +12,8 @@ from typing import Any
 import analyzer.model.typing as model_typing
 from analyzer.expressions.ast import Expr
 from analyzer.expressions.scope import Env
-from analyzer.expressions.typing import ExpressionTyper, Site
 from analyzer.expressions.types import Type, join
+from analyzer.expressions.typing import ExpressionTyper, Site
 from analyzer.model.build import build_workflow
 from analyzer.model.nodes import Workflow, all_steps
 from analyzer.model.problems import Problem, Problems

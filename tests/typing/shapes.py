@@ -154,7 +154,8 @@ def _present(shape: Shape, mentioned: frozenset[str], free: bool) -> list[Any]:
     if shape.kind == "list":
         assert shape.item is not None
         items = values_of(shape.item, mentioned, free)
-        return [[], *([item] for item in items), [items[0], items[-1]]]
+        pairs = ([items[0], items[-1]], [items[-1], items[0]])
+        return [[], *([item] for item in items), *(pairs if len(items) > 1 else pairs[:1])]
     if shape.kind == "record":
         names = [name for name, _, _ in shape.fields]
         choices = [

@@ -1,0 +1,1 @@
+"""The checks that need the simulator, registered with the analyzer by whoever runs it (architecture, invariant 8)."""

@@ -1,0 +1,234 @@
+"""One simulated run from files: the Workfile, a scenario, and what the caller adds; what the commands are made of.
+
+    simulation = simulate("order.workfile.yaml", scenario="late.scenario.yaml")
+    simulation.report["status"]
+
+``prepare`` loads and compiles, ``Simulation`` runs and reports. Nothing outside the files is touched, and the same files
+and options give the same history, byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from analyzer.check import engine_for
+from analyzer.driver import Engine, Options, check_files
+from analyzer.findings import Finding
+from analyzer.model.nodes import Workflow, all_steps
+from analyzer.model.problems import Problems
+from analyzer.workspace.project import Project, project_for
+from sim_runtime.core.compiling import CannotRun, definition_of
+from sim_runtime.driver.protocol import CrashPoint
+from sim_runtime.driver.run import Run
+from sim_runtime.history.chain import Chain, export_lines
+from sim_runtime.history.header import Header
+from sim_runtime.history.pins import called_by, listed_connector, pins_of, used_connectors
+from sim_runtime.world.connectors import SimulatedWorld, actions_of
+from sim_runtime.world.expectations import Difference, differences
+from sim_runtime.world.reading import read_scenario
+from sim_runtime.world.scenario import UNSET, Scenario, Unset
+
+if TYPE_CHECKING:
+    from sim_runtime.core.definition import Definition
+    from sim_runtime.driver.store import Store
+
+Json: TypeAlias = Any
+
+ENGINE: Final = Engine(check="sim_runtime.rules.engine:check_file", packages=("analyzer", "sim_runtime"))
+
+
+class CannotSimulate(Exception):
+    """The simulation cannot be carried out; the message is one line. ``findings`` are the errors that it is for."""
+
+    def __init__(self, message: str, findings: Sequence[Finding] = (), files: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.findings = list(findings)
+        self.files = list(files)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a caller sets beside the scenario; ``inputs`` replace the scenario's name by name."""
+
+    inputs: dict[str, Json] = field(default_factory=dict)
+    trigger: Json | Unset = UNSET
+    start_us: int | None = None
+    until_us: int | None = None
+    seed: int | None = None
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class Prepared:
+    """Everything that a run is made from; several runs may be made."""
+
+    project: Project
+    workflow: Workflow
+    definition: Definition
+    scenario: Scenario
+    changes: Changes = Changes()
+
+    @property
+    def inputs(self) -> dict[str, Json]:
+        """The run's inputs."""
+        return {**self.scenario.inputs, **self.changes.inputs}
+
+    def simulation(self, store: Store | None = None) -> Simulation:
+        """A new run, nothing of it done."""
+        scenario, changes = self.scenario, self.changes
+        until = scenario.until_us if changes.until_us is None else changes.until_us
+        scenario.until_us = until
+        trigger = scenario.trigger if isinstance(changes.trigger, Unset) else changes.trigger
+        run = Run(
+            self.definition,
+            SimulatedWorld(actions_of(self.workflow), scenario.actions),
+            inputs=self.inputs,
+            trigger=None if isinstance(trigger, Unset) else trigger,
+            start_us=scenario.start_us if changes.start_us is None else changes.start_us,
+            seed=scenario.seed if changes.seed is None else changes.seed,
+            dry_run=scenario.dry_run or changes.dry_run,
+            script=scenario.script(),
+            store=store,
+        )
+        return Simulation(self, run)
+
+
+class Simulation:
+    """A run under way, and what it came to."""
+
+    def __init__(self, prepared: Prepared, run: Run) -> None:
+        self.prepared = prepared
+        self.run = run
+        self._header: Header | None = None
+
+    def fork(self) -> Simulation:
+        """A copy that goes its own way."""
+        copy = Simulation(self.prepared, self.run.fork())
+        copy._header = self._header
+        return copy
+
+    def finish(self) -> Simulation:
+        """Run to the end: an outcome, nothing left to act, or ``until``."""
+        self.run.finish()
+        return self
+
+    @property
+    def header(self) -> Header:
+        """The header of the run's history."""
+        if self._header is None:
+            workflow = self.prepared.workflow
+            pins = pins_of(workflow, self.prepared.project)
+            self._header = Header(self.run.run_id, workflow.name or "", pins)
+        return self._header
+
+    @property
+    def report(self) -> dict[str, Json]:
+        """The JSON of ``workfile run``."""
+        report = self.run.report()
+        report["history"] = {
+            "records": len(self.run.records),
+            "digest": f"sha256:{Chain(self.header).extend(self.run.records)}",
+        }
+        return report
+
+    @property
+    def unfired(self) -> list[CrashPoint]:
+        """The crash points of the scenario that never acted."""
+        return list(self.run.unfired)
+
+    def history_lines(self) -> Iterator[str]:
+        """The run's history as the lines of a ``.history.jsonl`` file."""
+        return export_lines(self.header, self.run.records)
+
+    def differences(self) -> list[Difference]:
+        """What of the scenario's ``expect`` is not met."""
+        expect = self.prepared.scenario.expect
+        return [] if not expect else differences(expect, self.report)
+
+
+def simulate(workfile: str | None = None, scenario: str | None = None, changes: Changes | None = None) -> Simulation:
+    """Run a Workfile, or the one that a scenario names, to its end.
+
+    Raises:
+        CannotSimulate: a file cannot be read, or has findings of severity error.
+    """
+    return prepare(workfile, scenario, changes).simulation().finish()
+
+
+def prepare(workfile: str | None = None, scenario: str | None = None, changes: Changes | None = None) -> Prepared:
+    """Load and compile. The Workfile, what it depends on, and the scenario must be free of error findings.
+
+    Raises:
+        CannotSimulate: as ``simulate``.
+    """
+    script = Scenario() if scenario is None else load_scenario(os.path.abspath(scenario))  # noqa: PTH100
+    path = script.workfile if workfile is None else os.path.abspath(workfile)  # noqa: PTH100
+    if not path:
+        raise CannotSimulate("neither a Workfile nor a scenario that names one was given")
+    project, workflow = load_workflow(path)
+    _refuse_errors(project, workflow, script)
+    try:
+        definition = definition_of(workflow, project)
+    except CannotRun as error:
+        raise CannotSimulate(f"`{_shown(path)}` cannot be run: {error}") from None
+    return Prepared(project, workflow, definition, script, changes or Changes())
+
+
+def load_workflow(path: str) -> tuple[Project, Workflow]:
+    """The resolved Workfile at an absolute path. Raises ``CannotSimulate``."""
+    project = project_for(path)
+    if project.problems:
+        raise CannotSimulate(project.problems[0])
+    workflow = None if project.document(path) is None else engine_for(project).typed(path)
+    if workflow is None:
+        raise CannotSimulate(f"cannot read `{_shown(path)}`: {project.unreadable(path) or 'it cannot be analysed'}")
+    return project, workflow
+
+
+def load_scenario(path: str) -> Scenario:
+    """The scenario at an absolute path; its shape only. Raises ``CannotSimulate``."""
+    project = project_for(path)
+    document = project.document(path)
+    if document is None:
+        raise CannotSimulate(f"cannot read `{_shown(path)}`: {project.unreadable(path)}")
+    return read_scenario(document, Problems())
+
+
+def files_of(project: Project, workflow: Workflow) -> list[str]:
+    """The Workfile, the manifests and overlays that it uses, and the same of the workflows that it calls."""
+    found: dict[str, None] = {}
+    for each in (workflow, *called_by(workflow).values()):
+        found[each.path] = None
+        for name in used_connectors(each):
+            manifest = project.connector(each.path, name, listed_connector(each, name)).manifest
+            if manifest is not None:
+                found[manifest.path] = None
+                if manifest.overlay_path is not None:
+                    found[manifest.overlay_path] = None
+    return list(found)
+
+
+def _refuse_errors(project: Project, workflow: Workflow, scenario: Scenario) -> None:
+    files = files_of(project, workflow)
+    if scenario.path:
+        files.append(scenario.path)
+    outcome = check_files(files, Options(cache=False, jobs=1, engine=ENGINE))
+    if outcome.problems:
+        raise CannotSimulate(outcome.problems[0])
+    errors = [each for each in outcome.findings if each.severity == "error"]
+    if errors:
+        words = "an error" if len(errors) == 1 else f"{len(errors)} errors"
+        raise CannotSimulate(f"`{_shown(errors[0].path)}` cannot be run: there is {words} to mend first", errors, files)
+
+
+def step_count(workflow: Workflow) -> int:
+    """The steps of a Workfile."""
+    return sum(1 for _ in all_steps(workflow))
+
+
+def _shown(path: str) -> str:
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative.replace(os.sep, "/")

@@ -1,0 +1,217 @@
+"""The simulated outside world: answers by scenario or by default, and the ledger of what really took place.
+
+What an effect is (interfaces page, "run"): of a keyed action (action, key), of an inherent one (action, arguments),
+over all steps; with ``none`` each call that took place is one of its own. A call whose effect has already taken place
+with a known result gets that result again and takes no entry of the scenario; so does a read that is reissued after a
+crash.
+An undo that takes effect ends the effect that it undoes, so that the next such call is a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from analyzer.model.nodes import Workflow, all_steps
+from analyzer.workspace.manifests import ActionDecl
+from sim_runtime.driver.protocol import Answer, Call, Effect
+from sim_runtime.history.canonical import canonical_bytes
+from sim_runtime.samples import NoSample, sample
+from sim_runtime.world.scenario import AnswerList, ScriptedAnswer
+
+Json: TypeAlias = Any
+#: What makes two calls one effect; None where each is its own.
+Identity: TypeAlias = tuple[str, str, str]
+
+
+class CannotAnswer(Exception):
+    """No default answer can be made for an action; the message says which and what to do."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of the ledger."""
+
+    action: str
+    key: str | None
+    path: str
+    count: int = 0
+    invocations: int = 0
+
+
+class _Unknown:
+    """The result of an effect that took place and that nobody was told of."""
+
+
+_UNKNOWN: Final = _Unknown()
+_SUCCESS: Final = "success"
+
+
+def actions_of(workflow: Workflow) -> dict[str, ActionDecl]:
+    """Every action that a Workfile, or one that it calls, may call: by ``connector.action``."""
+    from sim_runtime.history.pins import called_by
+
+    found: dict[str, ActionDecl] = {}
+    for each in (workflow, *called_by(workflow).values()):
+        for step in all_steps(each):
+            for call in (step.call, step.undo):
+                if call is not None and call.action is not None:
+                    found.setdefault(call.reference, call.action)
+    return found
+
+
+class SimulatedWorld:
+    """Simulated connectors. Deterministic: the same calls in the same order are answered the same way."""
+
+    def __init__(self, actions: Mapping[str, ActionDecl], answers: Mapping[str, AnswerList] | None = None) -> None:
+        self._actions = actions
+        self._answers = dict(answers or {})
+        self._used: dict[str, set[int]] = {}
+        self._ledger: dict[tuple[str, str, str | None], _Line] = {}
+        self._took: dict[Identity, Json | _Unknown] = {}
+        self._reads: dict[str, Answer] = {}
+        self._calls: dict[str, int] = {}
+
+    def fork(self) -> SimulatedWorld:
+        """A copy that goes its own way."""
+        copy = SimulatedWorld(self._actions, self._answers)
+        copy._used = {key: set(each) for key, each in self._used.items()}
+        copy._ledger = {key: replace(line) for key, line in self._ledger.items()}
+        copy._took = dict(self._took)
+        copy._reads = dict(self._reads)
+        copy._calls = dict(self._calls)
+        return copy
+
+    def effects(self) -> list[Effect]:
+        """The effect ledger, in the order of first calls."""
+        return [
+            Effect(each.action, each.key, each.path, each.count, each.invocations) for each in self._ledger.values()
+        ]
+
+    def dispatch(self, call: Call) -> Answer:
+        """A call arrives: its answer, its effect counted. Raises ``CannotAnswer``."""
+        number = self._calls[call.path] = self._calls.get(call.path, 0) + 1
+        line = self._line(call)
+        line.invocations += 1
+        if call.effect == "read":
+            return self._read(call, number)
+        identity = _identity(call)
+        known = self._took.get(identity, _UNKNOWN) if identity is not None else _UNKNOWN
+        if not isinstance(known, _Unknown):
+            return Answer(_SUCCESS, result=known)
+        scripted = self._scripted(call)
+        answer = self._default(call, number) if scripted is None else _answer_of(scripted)
+        if answer.kind == _SUCCESS or (scripted is not None and scripted.kind == "ambiguous" and scripted.happened):
+            self._take_effect(call, identity, line, answer)
+        return answer
+
+    def _read(self, call: Call, number: int) -> Answer:
+        before = self._reads.get(call.id) if call.interrupted else None
+        if before is not None:
+            return replace(before, latency_us=0)
+        scripted = self._scripted(call)
+        answer = self._reads[call.id] = self._default(call, number) if scripted is None else _answer_of(scripted)
+        return answer
+
+    def _take_effect(self, call: Call, identity: Identity | None, line: _Line, answer: Answer) -> None:
+        if identity is None or identity not in self._took:
+            line.count += 1
+        if identity is not None:
+            self._took[identity] = answer.result if answer.kind == _SUCCESS else _UNKNOWN
+        undone = call.undoes
+        if undone is not None:
+            self._took.pop(("arguments", undone.action, _text(undone.arguments)), None)
+            if undone.key is not None:
+                self._took.pop(("key", undone.action, undone.key), None)
+
+    def _line(self, call: Call) -> _Line:
+        place = (call.action, call.path, call.key)
+        line = self._ledger.get(place)
+        if line is None:
+            line = self._ledger[place] = _Line(call.action, call.key, call.path)
+        return line
+
+    # Answers.
+
+    def _scripted(self, call: Call) -> ScriptedAnswer | None:
+        for key in dict.fromkeys((call.path, call.action)):
+            answers = self._answers.get(key)
+            found = None if answers is None else self._next(answers, call)
+            if found is not None:
+                return found
+        return None
+
+    def _next(self, answers: AnswerList, call: Call) -> ScriptedAnswer | None:
+        """The next answer of a list that fits the call; the last one repeats."""
+        used = self._used.setdefault(answers.key, set())
+        last = len(answers.answers) - 1
+        for position, answer in enumerate(answers.answers):
+            if position in used or (answer.where is not None and not includes(call.arguments, answer.where)):
+                continue
+            if position != last:
+                used.add(position)
+            return answer
+        return None
+
+    def _default(self, call: Call, number: int) -> Answer:
+        action = self._actions.get(call.action)
+        if action is None or action.output_schema is None:
+            return Answer(_SUCCESS)
+        try:
+            return Answer(_SUCCESS, result=sample(action.output_schema, f"{call.path}#{number}"))
+        except NoSample:
+            message = f"no default answer for `{call.action}` (at `{call.path}`) could be made that fits its output"
+            raise CannotAnswer(f"{message}; write one into the scenario's `actions`") from None
+
+
+def _identity(call: Call) -> Identity | None:
+    if call.idempotency == "keyed":
+        return ("key", call.action, call.key or "")
+    if call.idempotency == "inherent":
+        return ("arguments", call.action, _text(call.arguments))
+    return None
+
+
+def _text(arguments: Json) -> str:
+    return canonical_bytes(arguments).decode()
+
+
+def _answer_of(scripted: ScriptedAnswer) -> Answer:
+    if scripted.kind == "succeed":
+        return Answer(_SUCCESS, result=scripted.result, latency_us=scripted.latency_us)
+    if scripted.kind == "ambiguous":
+        return Answer("ambiguous", code=scripted.code, latency_us=scripted.latency_us)
+    return Answer(
+        "failure",
+        code=scripted.code,
+        message=scripted.message,
+        details=scripted.details,
+        retryable=scripted.retryable,
+        retry_after_us=scripted.retry_after_us,
+        latency_us=scripted.latency_us,
+    )
+
+
+def includes(value: Json, wanted: Json) -> bool:
+    """Whether ``value`` has all that ``wanted`` names: maps member by member, everything else is equal."""
+    if isinstance(wanted, Mapping):
+        return isinstance(value, Mapping) and all(
+            name in value and includes(value[name], each) for name, each in wanted.items()
+        )
+    return same(value, wanted)
+
+
+def same(left: Json, right: Json) -> bool:
+    """Whether two JSON values are equal: 1 is 1.0, true is not 1."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(each, right[name]) for name, each in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return (type(left) is type(right) and left == right) or _numbers_equal(left, right)
+
+
+def _numbers_equal(left: Json, right: Json) -> bool:
+    return isinstance(left, int | float) and isinstance(right, int | float) and left == right
