@@ -20,7 +20,7 @@ from analyzer.model.resolve import Resolver
 from analyzer.model.typing import Reads, WorkflowTyper
 from analyzer.model.unused import check_unused
 from analyzer.rules.registry import rule
-from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
 from analyzer.syntax.parse import Tree
 from analyzer.syntax.source import Source
 from analyzer.workspace.project import Document, Project, Trace, file_kind
@@ -193,26 +193,28 @@ def _non_string_keys(tree: Tree, problems: Problems) -> None:
     """Keys are strings; only the ``cases`` of ``wf.switch`` may be integers and booleans."""
     if tree.root is None:
         return
-    stack: list[tuple[Node, bool]] = [(tree.root, False)]
+    stack: list[Node] = [tree.root]
+    cases: set[Node] = set()
     while stack:
-        node, cases = stack.pop()
+        node = stack.pop()
         if isinstance(node, Sequence):
-            stack.extend((item, False) for item in node.items if not isinstance(item, Scalar))
+            stack += [item for item in node.items if item.__class__ is not Scalar]
         if not isinstance(node, Mapping):
             continue
-        switch = False
+        allowed = node in cases
         for entry in node.entries:
             key = entry.key
             if isinstance(key, Scalar):
                 if type(key.value) is not str:
-                    _non_string_key(key, cases, problems)
+                    _non_string_key(key, allowed, problems)
                 elif key.value == "wf.switch":
-                    switch = True
-        stack.extend(
-            (entry.value, switch and isinstance(entry.key, Scalar) and entry.key.value == "cases")
-            for entry in node.entries
-            if not isinstance(entry.value, Scalar)
-        )
+                    cases.update(each.value for each in node.entries if _is_named(each, "cases"))
+            if entry.value.__class__ is not Scalar:
+                stack.append(entry.value)
+
+
+def _is_named(entry: Entry, name: str) -> bool:
+    return isinstance(entry.key, Scalar) and entry.key.value == name
 
 
 def _non_string_key(key: Scalar, cases: bool, problems: Problems) -> None:

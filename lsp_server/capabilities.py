@@ -62,18 +62,14 @@ def capabilities_of(client: types.ClientCapabilities, encoding: Encoding, pull: 
         selection_range_provider=True if document.selection_range is not None else None,
         semantic_tokens_provider=_semantic_tokens() if document.semantic_tokens is not None else None,
         inlay_hint_provider=True if document.inlay_hint is not None else None,
-        code_action_provider=types.CodeActionOptions(
-            [types.CodeActionKind(QUICK_FIX), FIX_ALL], resolve_provider=False
-        )
+        code_action_provider=types.CodeActionOptions([types.CodeActionKind(QUICK_FIX), FIX_ALL], resolve_provider=False)
         if literals
         else True,
         document_formatting_provider=True,
         document_range_formatting_provider=True,
         call_hierarchy_provider=True if document.call_hierarchy is not None else None,
         linked_editing_range_provider=None,
-        workspace=types.WorkspaceOptions(
-            workspace_folders=types.WorkspaceFoldersServerCapabilities(True, True)
-        )
+        workspace=types.WorkspaceOptions(workspace_folders=types.WorkspaceFoldersServerCapabilities(True, True))
         if workspace.workspace_folders
         else None,
     )

@@ -39,8 +39,7 @@ class Converter:
     def positions(self, path: str) -> Positions | None:
         """The places of a file as it is now; None when it cannot be read."""
         if path not in self._positions:
-            snapshot = self.workspace.snapshot(path)
-            source = None if snapshot is None else snapshot.source
+            source = self.workspace.source(path)
             self._positions[path] = None if source is None else Positions(source, self.workspace.encoding)
         return self._positions[path]
 

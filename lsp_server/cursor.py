@@ -174,9 +174,7 @@ def _structure(text: str, offset: int, line: _Line) -> Cursor | None:
         word += _closers(text, line, offset)
     if head.endswith(":"):
         word = " " + word
-    return _finished(
-        kind, text, start, end, prefix, word, quoted=bool(quote), flow=bool(bracket), colon=colon, closed=rest[:1]
-    )
+    return _finished(kind, text, start, end, prefix, word, quoted=bool(quote), flow=bool(bracket), colon=colon)
 
 
 def _kind(head: str, bracket: str, markers: int) -> Kind | None:
@@ -239,16 +237,15 @@ def _finished(
     quoted: bool = False,
     flow: bool = False,
     colon: bool = False,
-    closed: str = "",
 ) -> Cursor:
     head, low, high, before = _part(text, start)
     finished = text[:head] + text[low:start] + word + text[end:high]
     mark = head + start - low + (1 if word.startswith(" ") else 0)
-    return Cursor(kind, start, end, prefix, finished, mark, before, quoted and closed != " ", flow, colon)
+    return Cursor(kind, start, end, prefix, finished, mark, before, quoted, flow, colon)
 
 
 def _part(text: str, offset: int) -> tuple[int, int, int, tuple[str, ...] | None]:
-    """What of a text is taken: all up to ``head``, and ``low`` to ``high``; and the ids of the steps left out before."""
+    """What of a text is taken: up to ``head``, and ``low`` to ``high``; and the ids of the steps left out before."""
     whole = (0, 0, len(text), None)
     steps = _STEPS.search(text) if len(text) >= WHOLE_BELOW else None
     if steps is None or offset < steps.end():

@@ -1,7 +1,7 @@
 """The texts that the client has open, kept in step with it edit by edit.
 
-A position is a line and a character in units of the negotiated encoding. Only LF, CRLF and CR end a line; the source map
-of the analyzer converts, so that there is one way of counting (architecture, invariant 2).
+A position is a line and a character in units of the negotiated encoding. Only LF, CRLF and CR end a line; the source
+map of the analyzer converts, so that there is one way of counting (architecture, invariant 2).
 """
 
 from __future__ import annotations

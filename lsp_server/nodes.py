@@ -10,7 +10,7 @@ from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 @dataclass(frozen=True, slots=True)
 class Crumb:
-    """One level of the way down: a node, and the entry or the number that leads on; ``on_key`` when it ends on a key."""
+    """One level of the way down: a node, the entry or number that leads on, and whether it ends on the key."""
 
     node: Node
     entry: Entry | None = None
@@ -86,7 +86,7 @@ def span(node: Node) -> tuple[int, int]:
     return node.start, node.end
 
 
-def content_span(text: str, scalar: Scalar) -> tuple[int, int]:
+def content_span(scalar: Scalar) -> tuple[int, int]:
     """A scalar's span without its quotes."""
     if scalar.style in ("single", "double") and scalar.end - scalar.start >= 2:
         return scalar.start + 1, scalar.end - 1

@@ -14,8 +14,8 @@ from typing import Final, Literal
 
 from analyzer.expressions.ast import Expr, Member, Name
 from analyzer.expressions.parser import parse_expression
+from analyzer.expressions.reports import Site
 from analyzer.expressions.scope import Env
-from analyzer.expressions.typing import Site
 from analyzer.expressions.walk import walk
 from analyzer.language.vocabulary import REFERENCE
 from analyzer.model.nodes import Call, InputDecl, Step, Workflow, all_steps
@@ -30,7 +30,7 @@ Kind = Literal["step", "input", "state", "loop", "connector", "action", "trigger
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A thing that has a name. ``path`` is the file that defines it, ``at`` the offset there where places tell apart."""
+    """A thing that has a name. ``path`` is the file that defines it, ``at`` the offset there, if that tells apart."""
 
     kind: Kind
     path: str
@@ -69,17 +69,17 @@ def at(found: list[Occurrence], offset: int) -> Occurrence | None:
 
 
 def _in_workflow(snapshot: Snapshot, workflow: Workflow) -> Iterator[Occurrence]:
-    text, path = snapshot.text, workflow.path
+    path = workflow.path
     groups = step_groups(workflow)
     for step in all_steps(workflow):
-        yield from _own(text, step.id_node, step_symbol(step, path, groups), definition=True)
+        yield from _own(step.id_node, step_symbol(step, path, groups), definition=True)
         yield from _in_step(snapshot, step)
     for name, decl in workflow.inputs.items():
-        start, end = content_span(text, _scalar(decl.entry.key))
+        start, end = content_span(_scalar(decl.entry.key))
         yield Occurrence(Symbol("input", path, name), (start, min(start + len(name), end)), True)
-    yield from _states(snapshot, workflow)
+    yield from _states(workflow)
     if workflow.name is not None and workflow.name_node is not None:
-        yield from _own(text, workflow.name_node, Symbol("workflow", path, workflow.name), definition=True)
+        yield from _own(workflow.name_node, Symbol("workflow", path, workflow.name), definition=True)
     yield from _connectors(snapshot, workflow)
     yield from _in_expressions(snapshot, groups)
 
@@ -89,9 +89,9 @@ def _scalar(node: Node) -> Scalar:
     return node
 
 
-def _own(text: str, node: Node, symbol: Symbol, *, definition: bool = False) -> Iterator[Occurrence]:
+def _own(node: Node, symbol: Symbol, *, definition: bool = False) -> Iterator[Occurrence]:
     if isinstance(node, Scalar) and node.origin is None and not node.broken and node.end > node.start:
-        yield Occurrence(symbol, content_span(text, node), definition)
+        yield Occurrence(symbol, content_span(node), definition)
 
 
 def _in_step(snapshot: Snapshot, step: Step) -> Iterator[Occurrence]:
@@ -103,14 +103,14 @@ def _in_step(snapshot: Snapshot, step: Step) -> Iterator[Occurrence]:
     if step.kind == "wf.call" and step.subject is not None and step.callee is not None:
         callee = step.callee
         symbol = Symbol("workflow", callee.path, callee.name or "")
-        yield from _own(snapshot.text, step.subject.value, symbol)
+        yield from _own(step.subject.value, symbol)
         inputs = step.keys.get("inputs")
         for entry in inputs.value.entries if inputs is not None and isinstance(inputs.value, Mapping) else ():
             if isinstance(entry.key, Scalar) and entry.key.text in callee.inputs:
-                yield from _own(snapshot.text, entry.key, Symbol("input", callee.path, entry.key.text))
+                yield from _own(entry.key, Symbol("input", callee.path, entry.key.text))
     if step.kind == "wf.for_each" and "as" in step.keys:
         node = step.keys["as"].value
-        yield from _own(snapshot.text, node, _loop(snapshot.path, node, step.loop_name), definition=True)
+        yield from _own(node, _loop(snapshot.path, node, step.loop_name), definition=True)
 
 
 def _loop(path: str, node: Node, name: str) -> Symbol:
@@ -136,7 +136,7 @@ def _dotted(text: str, node: Node, connector: Symbol, member: Symbol | None) -> 
     """``connector.member``: two names in one scalar."""
     if not isinstance(node, Scalar) or node.origin is not None:
         return
-    start, end = content_span(text, node)
+    start, end = content_span(node)
     middle = start + len(connector.name)
     if text[start:middle] != connector.name:
         return
@@ -152,7 +152,7 @@ def _connectors(snapshot: Snapshot, workflow: Workflow) -> Iterator[Occurrence]:
         if isinstance(entry.key, Scalar):
             result = snapshot.project.connector(workflow.path, entry.key.text, entry)
             if result.manifest is not None:
-                yield from _own(snapshot.text, entry.key, Symbol("connector", result.path, entry.key.text))
+                yield from _own(entry.key, Symbol("connector", result.path, entry.key.text))
     trigger = workflow.trigger_entry
     if trigger is not None and isinstance(trigger.value, Mapping):
         source = trigger.value.get("source")
@@ -160,17 +160,17 @@ def _connectors(snapshot: Snapshot, workflow: Workflow) -> Iterator[Occurrence]:
             yield from _trigger(snapshot.text, source, workflow.trigger)
 
 
-def _states(snapshot: Snapshot, workflow: Workflow) -> Iterator[Occurrence]:
+def _states(workflow: Workflow) -> Iterator[Occurrence]:
     states = workflow.states or {}
     named: list[tuple[str | None, Node | None]] = [(workflow.initial, workflow.initial_node)]
     for state in states.values():
         symbol = Symbol("state", workflow.path, state.name)
-        yield from _own(snapshot.text, state.entry.key, symbol, definition=True)
+        yield from _own(state.entry.key, symbol, definition=True)
         named += [(timer.to, timer.to_node) for timer in state.timers]
         named += [(route.to, route.to_node) for route in state.routes]
     for name, node in named:
         if name in states and node is not None:
-            yield from _own(snapshot.text, node, Symbol("state", workflow.path, name))
+            yield from _own(node, Symbol("state", workflow.path, name))
 
 
 # ---- expressions -------------------------------------------------------------------------------
@@ -264,14 +264,14 @@ def _in_manifest(snapshot: Snapshot) -> Iterator[Occurrence]:
     if snapshot.kind == "overlay":
         result = snapshot.project.connector(snapshot.path, connector, None)
         path = result.path or snapshot.path
-    yield from _own(snapshot.text, node, Symbol("connector", path, connector), definition=snapshot.kind == "connector")
+    yield from _own(node, Symbol("connector", path, connector), definition=snapshot.kind == "connector")
     kinds: tuple[tuple[str, Kind], ...] = (("actions", "action"), ("triggers", "trigger"))
     for part, kind in kinds:
         table = root.get(part)
         for entry in table.entries if isinstance(table, Mapping) else ():
             if isinstance(entry.key, Scalar):
                 symbol = Symbol(kind, path, f"{connector}.{entry.key.text}")
-                yield from _own(snapshot.text, entry.key, symbol, definition=snapshot.kind == "connector")
+                yield from _own(entry.key, symbol, definition=snapshot.kind == "connector")
 
 
 # ---- scenarios ---------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ def _in_scenario(snapshot: Snapshot, target: Snapshot) -> Iterator[Occurrence]:
     inputs = root.get("inputs")
     for entry in inputs.entries if isinstance(inputs, Mapping) else ():
         if isinstance(entry.key, Scalar) and entry.key.text in workflow.inputs:
-            yield from _own(snapshot.text, entry.key, Symbol("input", workflow.path, entry.key.text))
+            yield from _own(entry.key, Symbol("input", workflow.path, entry.key.text))
     reader = _ScenarioReader(snapshot, target, workflow)
     for key in ("actions", "events", "crashes", "operator", "expect"):
         node = root.get(key)
@@ -362,7 +362,7 @@ class _ScenarioReader:
         """``decide.(then).pay``, ``call/step``: each prefix that is a step's path names that step."""
         if not isinstance(node, Scalar) or node.origin is not None:
             return
-        start, end = content_span(self.text, node)
+        start, end = content_span(node)
         if self.text[start:end] != node.text:
             return
         workflow: Workflow | None = self.workflow
@@ -389,7 +389,7 @@ class _ScenarioReader:
         scopes = self.target.scopes
         if not isinstance(node, Scalar) or node.origin is not None or scopes is None:
             return
-        start, end = content_span(self.text, node)
+        start, end = content_span(node)
         if self.text[start:end] != node.text:
             return
         expr, _ = parse_expression(node.text)

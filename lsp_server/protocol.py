@@ -42,24 +42,28 @@ class Refused(JsonRpcException):
         super().__init__(message=message, code=code)
 
 
-def strict_converter() -> Converter:
+def strict_converter() -> Any:
     """pygls' converter, but numbers are numbers and texts are texts: anything else is a malformed message."""
-    converter = default_converter()
+    converter: Any = default_converter()  # type: ignore[no-untyped-call]
     converter.register_structure_hook(int, _integer)
     converter.register_structure_hook(str, _text)
     return converter
 
 
-def _integer(value: Any, _: type) -> int:
+def _integer(value: Any, kind: Any) -> Any:
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is not true or false")
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
         raise ValueError(f"{value!r} is not an integer")
-    return int(value)
+    return int(value) if kind is int else kind(int(value))
 
 
-def _text(value: Any, _: type) -> str:
+def _text(value: Any, kind: Any) -> Any:
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is not a string")
-    return value
+    return value if kind is str else kind(value)
 
 
 class WorkfileProtocol(LanguageServerProtocol):
@@ -76,6 +80,12 @@ class WorkfileProtocol(LanguageServerProtocol):
     def exit_code(self) -> int:
         """What the process ends with: 0 after ``shutdown``, otherwise 1."""
         return 0 if self._shutdown else 1
+
+    def shut_down(self) -> None:
+        """Answer nothing any more but ``exit``."""
+        for future in self._request_futures.values():
+            future.cancel()
+        self._shutdown = True
 
     def attach(self, inbox: Inbox) -> None:
         """The messages come from this inbox."""

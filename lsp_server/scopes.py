@@ -33,7 +33,7 @@ class _Recorder(ExpressionTyper):
 
 
 class RecordingTyper(WorkflowTyper):
-    """Types a Workfile and remembers scopes: of scalars, and before each step (``before``) and inside it (``inside``)."""
+    """Types a Workfile and remembers scopes: of scalars, ``before`` each step and ``inside`` it."""
 
     def __init__(self, workflow: Workflow, source: Source) -> None:
         self.seen: dict[int, tuple[Scalar, Env]] = {}
@@ -109,17 +109,22 @@ class Scopes:
         return self.typer.expressions.quiet_type(expr, env)
 
     def env_inside(self, root: Expr, target: Expr, env: Env) -> Env:
-        """The scope at ``target``, a part of ``root``: the right side of ``and`` and ``or`` knows what the left told."""
-        current = root
-        while current is not target:
-            below = next((part for part in children(current) if holds(part, target)), None)
-            if below is None:
-                return env
-            if isinstance(current, Binary) and current.op in ("and", "or") and below is current.right:
-                facts = self.typer.expressions.assume(current.left, current.op == "and", env)
-                env = env if facts is None else env.with_facts(facts)
-            current = below
-        return env
+        """The scope at ``target``, a part of ``root``."""
+        return env_inside(root, target, env, self.typer.expressions)
+
+
+def env_inside(root: Expr, target: Expr, env: Env, typer: ExpressionTyper) -> Env:
+    """The scope at ``target``, a part of ``root``: the right side of ``and`` and ``or`` knows what the left told."""
+    current = root
+    while current is not target:
+        below = next((part for part in children(current) if holds(part, target)), None)
+        if below is None:
+            return env
+        if isinstance(current, Binary) and current.op in ("and", "or") and below is current.right:
+            facts = typer.narrowing.assume(current.left, current.op == "and", env)
+            env = env if facts is None else env.with_facts(facts)
+        current = below
+    return env
 
 
 def holds(whole: Expr, part: Expr) -> bool:

@@ -45,6 +45,9 @@ class WorkfileServer(LanguageServer):
         self.client = types.ClientCapabilities()
         self.pull = False
         self.abilities = Abilities(self.client, False)
+        #: The last semantic tokens of a file: their number for the client, and their data.
+        self.token_results: dict[str, tuple[str, list[int]]] = {}
+        self.token_count = 0
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._due: dict[str, None] = {}
         self._changed_files: dict[str, None] = {}
@@ -233,7 +236,8 @@ def run_stdio() -> int:
     sys.stdout.flush()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return run(sys.stdin.buffer, out)
+    # A stream of our own: at the end Python waits for its own one, which the reading thread may still hold.
+    return run(os.fdopen(os.dup(sys.stdin.fileno()), "rb"), out)
 
 
 def run_tcp(port: int) -> int:

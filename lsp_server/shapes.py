@@ -46,7 +46,7 @@ class Shape:
     ``kind``: ``keys`` (a map with the keys of ``table``), ``names`` (a map of names to ``inner``), ``list`` (of
     ``inner``), ``steps``, ``step`` (the map of one id), ``body``, ``call`` (one action call), ``typed`` (a value of
     ``type``), ``value`` (a literal that ``spec`` describes), ``any``. ``spec`` is the key that led here, ``step`` the
-    step around, ``call`` the action whose arguments these are.
+    step around, ``call`` the action whose arguments these are, ``schema`` the JSON Schema of a ``typed`` value.
     """
 
     kind: str
@@ -57,6 +57,7 @@ class Shape:
     step: Step | None = None
     call: Call | None = None
     what: str = ""
+    schema: object = None
 
 
 ANYTHING: Final = Shape("any")
@@ -158,9 +159,11 @@ class Shapes:
         if shape.kind == "steps":
             return Shape("step", step=shape.step)
         if shape.kind == "list":
-            return shape.inner or ANYTHING
+            return replace(shape.inner or ANYTHING, step=shape.step)
         if shape.kind == "typed" and shape.type is not None and shape.type.item is not None:
-            return replace(shape, type=shape.type.item)
+            return replace(shape, type=shape.type.item, schema=_part(shape.schema, "items"))
+        if shape.spec is not None and shape.spec.kind == "codes":
+            return shape
         if shape.kind == "keys" and self.kind == "scenario":
             return shape  # an answer may stand alone or in a list
         return ANYTHING
@@ -202,7 +205,7 @@ class Shapes:
         nested = _SCENARIO_NESTED.get((shape.what, spec.name))
         return replace(nested, spec=spec) if nested is not None else Shape("value", spec=spec, what=shape.what)
 
-    def _step(self, shape: Shape, entry: Entry) -> Shape:
+    def _step(self, _: Shape, entry: Entry) -> Shape:
         return Shape("body", step=self.step(entry))
 
     def _body(self, shape: Shape, entry: Entry) -> Shape:
@@ -236,11 +239,11 @@ class Shapes:
     def _typed(self, shape: Shape, entry: Entry) -> Shape:
         field = shape.type.fields.get(key_text(entry)) if shape.type is not None else None
         if field is not None:
-            return replace(shape, type=accepted(field))
+            return replace(shape, type=accepted(field), schema=property_schema(shape.schema, key_text(entry)))
         extra = shape.type.additional if shape.type is not None else None
-        return replace(shape, type=extra)
+        return replace(shape, type=extra, schema=_part(shape.schema, "additionalProperties"))
 
-    def _names(self, shape: Shape, entry: Entry) -> Shape:
+    def _names(self, shape: Shape, _: Entry) -> Shape:
         return replace(shape.inner or ANYTHING, step=shape.step)
 
 
@@ -259,7 +262,10 @@ _BELOW: Final[dict[str, Callable[[Shapes, Shape, Entry], Shape]]] = {
 
 
 def _arguments(call: Call, step: Step) -> Shape:
-    return Shape("typed", type=None if call.action is None else call.action.input, step=step, call=call)
+    action = call.action
+    if action is None:
+        return Shape("typed", step=step, call=call)
+    return Shape("typed", type=action.input, step=step, call=call, schema=action.input_schema)
 
 
 def _wait_part(step: Step, name: str, spec: KeySpec) -> Shape:
@@ -267,10 +273,25 @@ def _wait_part(step: Step, name: str, spec: KeySpec) -> Shape:
     if trigger is None:
         return Shape("typed", spec=spec, step=step)
     if name == "configuration":
-        return Shape("typed", type=trigger.configuration, spec=spec, step=step)
+        return Shape("typed", type=trigger.configuration, spec=spec, step=step, schema=trigger.configuration_schema)
     payload = trigger.payload.fields
     fields = {each: payload.get(each, Field(Type("any"))) for each in trigger.correlate_on}
-    return Shape("typed", type=record(fields), spec=spec, step=step)
+    return Shape("typed", type=record(fields), spec=spec, step=step, schema=trigger.payload_schema)
+
+
+def property_schema(schema: object, name: str) -> object:
+    """The JSON Schema of a property, None when it is not declared."""
+    return _part(_part(schema, "properties"), name)
+
+
+def description_of(schema: object) -> str:
+    """What a JSON Schema says of a value, for people."""
+    text = _part(schema, "description")
+    return text if isinstance(text, str) else ""
+
+
+def _part(schema: object, key: str) -> object:
+    return schema.get(key) if isinstance(schema, dict) else None
 
 
 def inputs_type(workflow: Workflow | None) -> Type | None:

@@ -17,8 +17,8 @@ from analyzer.workspace.files import FileKind, file_kind
 from analyzer.workspace.project import Document, Project
 from lsp_server.scopes import Scopes
 
-#: Is told which files an analysis has read.
-Note = Callable[[Project, str, Iterable[str]], None]
+#: Is told what an analysis has given and which files it has read.
+Note = Callable[[Project, str, Iterable[str], Workflow | None], None]
 
 #: A span of code point offsets, its end past the last character.
 Span = tuple[int, int]
@@ -64,13 +64,13 @@ class Snapshot:
 
     @property
     def tree(self) -> Tree:
-        """The parsed text."""
-        return self.document.tree
+        """The parsed text: of a Workfile the tree that its model was read from."""
+        return (self.document if self.analysis is None else self.analysis.document).tree
 
     @property
     def root(self) -> Mapping | None:
         """The root map, if the file is one."""
-        root = self.document.tree.root
+        root = self.tree.root
         return root if isinstance(root, Mapping) else None
 
     @property
@@ -85,7 +85,7 @@ class Snapshot:
             return None
         analysis = self.engine.analysis(self.path)
         if analysis is not None and self._note is not None:
-            self._note(self.project, self.path, analysis.trace.paths)
+            self._note(self.project, self.path, analysis.trace.paths, analysis.workflow)
         # The project may have read a newer text meanwhile: then the tree and the model would not belong together.
         return analysis if analysis is not None and analysis.document.digest == self.document.digest else None
 

@@ -5,7 +5,7 @@ is no file (``untitled:``, ``git:``) gets a path in a folder of its own, so that
 project.
 """
 
-# ruff: noqa: PTH118
+# ruff: noqa: PTH118, PTH119
 
 from __future__ import annotations
 

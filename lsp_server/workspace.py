@@ -4,7 +4,7 @@ Findings are kept with the files that they depend on. A change drops those of th
 nothing is computed twice and nothing stale is answered (architecture, invariant 3).
 """
 
-# ruff: noqa: PTH112, PTH116, PTH118, PTH120
+# ruff: noqa: PTH112, PTH116, PTH119, PTH120
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from typing import Final
 from analyzer.check import check_file, engine_for
 from analyzer.driver import known_rules, problem_of_rule
 from analyzer.findings import Finding
+from analyzer.model.nodes import Workflow
 from analyzer.selection import Selection, file_ignores
 from analyzer.suppressions import apply_suppressions, find_directives
-from analyzer.syntax.source import Encoding
+from analyzer.syntax.source import Encoding, Source
 from analyzer.workspace.config import CONFIG_NAME, PYPROJECT_NAME
 from analyzer.workspace.files import FileKind, file_kind, found_kind
 from analyzer.workspace.project import Project, discover, forget_projects, project_for
@@ -58,6 +59,8 @@ class Workspace:
         self.watching = False
         self._checks: OrderedDict[str, Checked] = OrderedDict()
         self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
+        self._workflows: dict[str, Workflow] = {}
+        self._projects: dict[Project, None] = {}
         self._read: dict[Project, set[str]] = {}
         self._stamps: dict[str, tuple[int, int] | None] = {}
         self._listings: dict[str, list[str]] = {}
@@ -86,6 +89,7 @@ class Workspace:
 
     def close_document(self, path: str) -> None:
         """The client has closed a file: what is on disk counts again."""
+        self._workflows.pop(path, None)
         if self.open.pop(path, None) is not None:
             self._text_changed(path, None)
 
@@ -94,12 +98,33 @@ class Workspace:
         document = self.open.get(path)
         return document.uri if document is not None else self.spellings.uri_of(path)
 
+    # ---- projects --------------------------------------------------------------------------------
+
+    def project(self, path: str) -> Project:
+        """The project of a file, with the texts of all open files in it."""
+        project = project_for(path)
+        if project not in self._projects:
+            self._projects[project] = None
+            for other, document in self.open.items():
+                if project in self._readers(other):
+                    project.overlay_text(other, document.text)
+        return project
+
+    def _readers(self, path: str) -> list[Project]:
+        """The projects that may read a file. Without a configuration each folder is one of its own, so that a manifest
+        is read by others than that of its folder."""
+        own = project_for(path)
+        if file_kind(path) == "workflow":
+            return [own]
+        return list(dict.fromkeys([own, *self._projects]))
+
     # ---- what is stale ---------------------------------------------------------------------------
 
     def _text_changed(self, path: str, text: str | None) -> None:
-        project = project_for(path)
+        project = self.project(path)
         before = project.index_fingerprint if self._checks else ""
-        project.overlay_text(path, text)
+        for each in self._readers(path):
+            each.overlay_text(path, text)
         index_changed = bool(before) and project.index_fingerprint != before
         self._drop([path], index_changed)
 
@@ -122,8 +147,11 @@ class Workspace:
         for path in changed:
             self._snapshots.pop(path, None)
 
-    def _note(self, project: Project, path: str, dependencies: Iterable[str]) -> None:
-        """An analysis of ``path`` has read these files."""
+    def _note(self, project: Project, path: str, dependencies: Iterable[str], workflow: Workflow | None) -> None:
+        """An analysis of ``path`` has given this Workfile and has read these files."""
+        known = self._workflows.get(path)
+        if workflow is not None and path in self.open and (workflow.top_lists or known is None):
+            self._workflows[path] = workflow
         read = self._read.setdefault(project, set())
         read.update(dependencies)
         read.discard(path)
@@ -138,7 +166,8 @@ class Workspace:
             self.reset()
             return True
         for path in changed:
-            project_for(path).invalidate(path)
+            for each in self._readers(path):
+                each.invalidate(path)
         self._drop([*changed, *(os.path.dirname(path) for path in changed)], True)
         return True
 
@@ -149,8 +178,9 @@ class Workspace:
         self._snapshots.clear()
         self._read.clear()
         self._stamps.clear()
-        for path, document in self.open.items():
-            project_for(path).overlay_text(path, document.text)
+        self._projects.clear()
+        for path in self.open:
+            self.project(path)
 
     def look_at_disk(self) -> None:
         """For clients that do not watch files: find out by their times which of those that were read have changed."""
@@ -168,7 +198,7 @@ class Workspace:
 
     def snapshot(self, path: str) -> Snapshot | None:
         """The file as it is now; None when it cannot be read."""
-        project = project_for(path)
+        project = self.project(path)
         document = project.document(path)
         if document is None:
             return None
@@ -180,6 +210,21 @@ class Workspace:
         while len(self._snapshots) > MAX_SNAPSHOTS:
             self._snapshots.popitem(last=False)
         return snapshot
+
+    def source(self, path: str) -> Source | None:
+        """The source map of a file; of an open one without parsing it."""
+        document = self.open.get(path)
+        if document is not None:
+            return document.source
+        snapshot = self.snapshot(path)
+        return None if snapshot is None else snapshot.source
+
+    def last_workflow(self, path: str) -> Workflow | None:
+        """The Workfile as it was when it was analysed last; it may be older than the text."""
+        if path not in self._workflows:
+            snapshot = self.snapshot(path)
+            return None if snapshot is None else snapshot.workflow
+        return self._workflows[path]
 
     def check(self, path: str) -> Checked:
         """The findings of a file as the command line reports them."""
@@ -195,14 +240,15 @@ class Workspace:
         return checked
 
     def _check(self, path: str) -> Checked:
-        project = project_for(path)
+        project = self.project(path)
         document = self.open.get(path)
         if document is not None and not document.ours:
             return Checked((), frozenset(), False)
         if configuration_problems(project):
             return Checked((), frozenset(), True)  # as on the command line: the fault is said, nothing is reported
         result = check_file(project, path)
-        self._note(project, path, result.dependencies)
+        analysis = engine_for(project).analysis(path) if file_kind(path) == "workflow" else None
+        self._note(project, path, result.dependencies, None if analysis is None else analysis.workflow)
         read = project.document(path)
         findings = list(result.findings)
         if read is not None:
@@ -226,7 +272,7 @@ class Workspace:
 
     def shown(self, path: str) -> str:
         """A path for messages."""
-        return project_for(path).shown(path)
+        return self.project(path).shown(path)
 
     def known_check(self, path: str) -> Checked | None:
         """The findings of a file if they are at hand."""
@@ -234,30 +280,35 @@ class Workspace:
 
     def files(self) -> list[str]:
         """Every file of ours below the workspace's folders, and the open ones, in order."""
-        found = discover(self.folders).files if self.folders else []
+        found = {path for folder in self.folders for path in self._files_below(folder)}
         unsaved = [path for path in self.open if not path.startswith(VIRTUAL)]
         return sorted({*found, *unsaved})
 
-    def related(self, project: Project, words: Iterable[str], kinds: Iterable[FileKind]) -> Iterator[Snapshot]:
-        """The files of a project, of the kinds asked for, that have one of the words in them, in order."""
-        if project.root not in self._listings:
-            listed = discover([project.root]).files if os.path.isdir(project.root) else []
-            self._listings[project.root] = [path for path in listed if project_for(path) is project]
+    def related(
+        self, projects: Iterable[Project], words: Iterable[str], kinds: Iterable[FileKind]
+    ) -> Iterator[Snapshot]:
+        """The files of the workspace and of some projects, of the kinds asked for, that have one of the words."""
         wanted = tuple(kinds)
         needles = [word.encode("utf-8", "surrogatepass") for word in words]
-        unsaved = [path for path in self.open if project_for(path) is project]
-        for path in sorted({*self._listings[project.root], *unsaved}):
+        folders = [*self.folders, *(project.root for project in projects)]
+        listed = {path for folder in dict.fromkeys(folders) for path in self._files_below(folder)}
+        for path in sorted({*listed, *self.open}):
             if file_kind(path) not in wanted:
                 continue
-            document = project.document(path)
+            document = self.project(path).document(path)
             if document is not None and any(needle in document.data for needle in needles):
                 snapshot = self.snapshot(path)
                 if snapshot is not None:
                     yield snapshot
 
+    def _files_below(self, folder: str) -> list[str]:
+        if folder not in self._listings:
+            self._listings[folder] = discover([folder]).files if os.path.isdir(folder) else []
+        return self._listings[folder]
+
     def configuration_problems(self) -> list[str]:
         """What is wrong with the configurations of the open files, a line each."""
-        projects = {project_for(path).root: project_for(path) for path in self.open}
+        projects = {self.project(path).root: self.project(path) for path in self.open}
         return [problem for _, project in sorted(projects.items()) for problem in configuration_problems(project)]
 
     # ---- memory ----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from analyzer.expressions.schema_literals import value_faults
 from analyzer.expressions.schema_plain import CHECKED_FORMATS
 from analyzer.expressions.schema_quick import plainly_fits
 from sim_runtime.sampling.search import Search
-from sim_runtime.sampling.strings import filled
+from sim_runtime.sampling.strings import MAX_TEXT, filled
 
 Json: TypeAlias = Any
 Schema: TypeAlias = Mapping[str, Any] | bool
@@ -117,7 +117,7 @@ def _nothing(_text: str) -> Json:
 
 
 def _text_maker(least: int, most: int | None) -> Maker | None:
-    if most is not None and least > most:
+    if least > MAX_TEXT or (most is not None and least > most):
         return None
     return lambda text: filled(text, least, most)
 

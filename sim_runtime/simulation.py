@@ -3,15 +3,15 @@
     simulation = simulate("order.workfile.yaml", scenario="late.scenario.yaml")
     simulation.report["status"]
 
-``prepare`` loads and compiles, ``Simulation`` runs and reports. Nothing outside the files is touched, and the same files
-and options give the same history, byte for byte.
+``prepare`` loads and compiles, ``Simulation`` runs and reports. Nothing outside the files is touched, and the same
+files and options give the same history, byte for byte.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from analyzer.check import engine_for
@@ -22,22 +22,45 @@ from analyzer.model.problems import Problems
 from analyzer.workspace.project import Project, project_for
 from sim_runtime.core.compiling import CannotRun, definition_of
 from sim_runtime.driver.protocol import CrashPoint
-from sim_runtime.driver.run import Run
+from sim_runtime.driver.run import LimitReached, Run
 from sim_runtime.history.chain import Chain, export_lines
 from sim_runtime.history.header import Header
 from sim_runtime.history.pins import called_by, listed_connector, pins_of, used_connectors
-from sim_runtime.world.connectors import SimulatedWorld, actions_of
+from sim_runtime.samples import NoSample
+from sim_runtime.world.connectors import CannotAnswer, SimulatedWorld, actions_of
 from sim_runtime.world.expectations import Difference, differences
 from sim_runtime.world.reading import read_scenario
 from sim_runtime.world.scenario import UNSET, Scenario, Unset
 
 if TYPE_CHECKING:
     from sim_runtime.core.definition import Definition
-    from sim_runtime.driver.store import Store
+    from sim_runtime.driver.store import SqliteStore
 
 Json: TypeAlias = Any
 
 ENGINE: Final = Engine(check="sim_runtime.rules.engine:check_file", packages=("analyzer", "sim_runtime"))
+
+
+#: The keys of the JSON of ``workfile run``, in their order (interfaces page).
+REPORT_KEYS: Final = (
+    "version",
+    "run",
+    "workflow",
+    "status",
+    "result",
+    "stop",
+    "cancel",
+    "failure",
+    "clock",
+    "bindings",
+    "waiting",
+    "holds",
+    "effects",
+    "calls",
+    "crashes",
+    "generation",
+    "history",
+)
 
 
 class CannotSimulate(Exception):
@@ -76,11 +99,14 @@ class Prepared:
         """The run's inputs."""
         return {**self.scenario.inputs, **self.changes.inputs}
 
-    def simulation(self, store: Store | None = None) -> Simulation:
-        """A new run, nothing of it done."""
+    @property
+    def until_us(self) -> int | None:
+        """The end of the simulation, from the start."""
+        return self.scenario.until_us if self.changes.until_us is None else self.changes.until_us
+
+    def simulation(self, store: SqliteStore | None = None) -> Simulation:
+        """A new run, nothing of it done. Raises ``StoreError`` when the store holds it already."""
         scenario, changes = self.scenario, self.changes
-        until = scenario.until_us if changes.until_us is None else changes.until_us
-        scenario.until_us = until
         trigger = scenario.trigger if isinstance(changes.trigger, Unset) else changes.trigger
         run = Run(
             self.definition,
@@ -90,10 +116,13 @@ class Prepared:
             start_us=scenario.start_us if changes.start_us is None else changes.start_us,
             seed=scenario.seed if changes.seed is None else changes.seed,
             dry_run=scenario.dry_run or changes.dry_run,
-            script=scenario.script(),
+            script=replace(scenario.script(), until_us=self.until_us),
             store=store,
         )
-        return Simulation(self, run)
+        simulation = Simulation(self, run)
+        if store is not None:
+            store.set_header(run.run_id, simulation.header.json())
+        return simulation
 
 
 class Simulation:
@@ -104,6 +133,12 @@ class Simulation:
         self.run = run
         self._header: Header | None = None
 
+    @property
+    def until_us(self) -> int | None:
+        """The instant at which the simulation ends at the latest."""
+        until = self.prepared.until_us
+        return None if until is None else self.run.start_us + until
+
     def fork(self) -> Simulation:
         """A copy that goes its own way."""
         copy = Simulation(self.prepared, self.run.fork())
@@ -111,8 +146,11 @@ class Simulation:
         return copy
 
     def finish(self) -> Simulation:
-        """Run to the end: an outcome, nothing left to act, or ``until``."""
-        self.run.finish()
+        """Run to the end: an outcome, nothing left to act, or ``until``. Raises ``CannotSimulate``."""
+        try:
+            self.run.finish()
+        except (CannotAnswer, LimitReached, NoSample) as error:
+            raise CannotSimulate(str(error)) from None
         return self
 
     @property
@@ -128,11 +166,9 @@ class Simulation:
     def report(self) -> dict[str, Json]:
         """The JSON of ``workfile run``."""
         report = self.run.report()
-        report["history"] = {
-            "records": len(self.run.records),
-            "digest": f"sha256:{Chain(self.header).extend(self.run.records)}",
-        }
-        return report
+        digest = Chain(self.header).extend(self.run.records)
+        report["history"] = {"records": len(self.run.records), "digest": f"sha256:{digest}"}
+        return {key: report[key] for key in REPORT_KEYS}
 
     @property
     def unfired(self) -> list[CrashPoint]:

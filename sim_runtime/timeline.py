@@ -121,7 +121,13 @@ def _step_failed(data: Data) -> tuple[str, str]:
 
 
 def _timer(data: Data) -> tuple[str, str] | None:
-    return f"waits until {time_text(data['deadline'])} ({data['timer']})", "wait"
+    return f"a timer runs until {time_text(data['deadline'])}{_timer_name(data)}", "wait"
+
+
+def _timer_name(data: Data) -> str:
+    """The name of a state's timer, and what a retry or a recovery waits for; a plain wait needs no word."""
+    name = str(data["timer"]).removeprefix("state:")
+    return "" if name in ("wait", "timeout") else f" (`{name}`)"
 
 
 def _subscribed(data: Data) -> tuple[str, str]:
@@ -166,7 +172,7 @@ _WORDS: Final[dict[str, Callable[[Data], tuple[str, str] | None]]] = {
     "retry.scheduled": _retry,
     "late_result.recorded": lambda data: (f"a late {data['answer']} is recorded and not used", "plain"),
     "timer.set": _timer,
-    "timer.fired": lambda data: (f"the timer fired ({data['timer']})", "plain"),
+    "timer.fired": lambda data: (f"the timer fires{_timer_name(data)}", "plain"),
     "subscription.opened": _subscribed,
     "event.accepted": lambda data: (f"takes `{data['trigger']}` {shown(data['payload'])}", "good"),
     "event.refused": lambda data: (f"`{data['trigger']}` is refused: {data['reason']}", "bad"),

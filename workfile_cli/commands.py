@@ -21,6 +21,12 @@ COMMANDS: dict[str, LazyCommand] = {
     "explain": LazyCommand("workfile_cli.explain", "explain", "Show a rule's documentation, or the list of rules."),
     "format": LazyCommand("workfile_cli.format", "format_files", "Bring files into the canonical layout."),
     "graph": LazyCommand("workfile_cli.graph", "graph", "Draw the control flow of a Workfile."),
+    "run": LazyCommand("workfile_cli.run", "run", "Simulate one run of a Workfile."),
+    "step": LazyCommand("workfile_cli.step", "step", "Simulate one run at a prompt, step by step, and back."),
+    "test": LazyCommand("workfile_cli.scenarios", "test", "Run scenario files and compare with what each expects."),
+    "history": LazyCommand("workfile_cli.history", "history", "Work with the recorded histories of runs."),
+    "lsp": LazyCommand("workfile_cli.lsp", "lsp", "Serve an editor over the Language Server Protocol."),
+    "qualify": LazyCommand("workfile_cli.qualify", "qualify", "Judge how durable a host is by killing it, or a bundle."),
     "schema": LazyCommand("workfile_cli.schema", "schema", "Print the JSON Schema of a kind of file."),
     "completion": LazyCommand("workfile_cli.completion", "completion", "Print the completion script for a shell."),
 }

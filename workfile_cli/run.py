@@ -41,6 +41,7 @@ def run(
     Without a scenario every action succeeds at once with a small value, and nothing else happens. The exit code is 0
     whenever the simulation could be carried out, whatever the run came to.
     """
+    from sim_runtime.driver.store import StoreError
     from sim_runtime.simulation import CannotSimulate, prepare
     from sim_runtime.stores import open_store
 
@@ -49,13 +50,13 @@ def run(
         prepared.changes = changes_of(inputs, trigger, until, dry_run, seed, prepared.scenario.start_us)
         with open_store(store) as opened:
             simulation = prepared.simulation(opened).finish()
-            if opened is not None:
-                opened.set_header(simulation.run.run_id, simulation.header.json())
+            report = simulation.report
+    except StoreError as error:
+        raise click.UsageError(f"{error}.") from None
     except CannotSimulate as error:
         return print_refusal(error, format_, colour, COMMAND)
     if history is not None:
         write_file(history, "".join(simulation.history_lines()), "the history")
-    report = simulation.report
     if format_ == "json":
         write_result(json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     else:

@@ -38,11 +38,26 @@ class Narrowing:
 
     def assume(self, expr: Expr, truth: bool, env: Env) -> Facts | None:
         """The facts once ``expr`` came out as ``truth``; None when it cannot come out so."""
+        held, failed = self.outcomes(expr, env)
+        return held if truth else failed
+
+    def outcomes(self, expr: Expr, env: Env) -> tuple[Facts | None, Facts | None]:
+        """The facts once ``expr`` came out true, and once it came out false. Each operand is looked at once."""
         if isinstance(expr, Unary) and expr.op == "not":
-            return self.assume(expr.operand, not truth, env)
+            held, failed = self.outcomes(expr.operand, env)
+            return failed, held
+        if isinstance(expr, Binary) and expr.op in ("and", "or"):
+            held, failed = self.outcomes(expr.left, env)
+            passed = held if expr.op == "and" else failed
+            right = (None, None) if passed is None else self.outcomes(expr.right, env.with_facts(passed))
+            if expr.op == "and":
+                return right[0], join_facts(failed, right[1])
+            return join_facts(held, right[0]), right[1]
+        return self._test(expr, True, env), self._test(expr, False, env)
+
+    def _test(self, expr: Expr, truth: bool, env: Env) -> Facts | None:
+        """The facts of a condition that no connective makes up."""
         if isinstance(expr, Binary):
-            if expr.op in ("and", "or"):
-                return self._logical(expr, truth, env)
             if expr.op in ("==", "!="):
                 return self._equality(expr, (expr.op == "==") == truth, env)
             if expr.op == "in" and isinstance(expr.right, ListLiteral):
@@ -50,16 +65,6 @@ class Narrowing:
             if expr.op in ("<", "<=", ">", ">=", "in"):
                 return env.facts
         return self.narrow_to(expr, constant(truth), env)
-
-    def _logical(self, expr: Binary, truth: bool, env: Env) -> Facts | None:
-        """``and`` that held, or ``or`` that did not, tells about both sides; else one of two ways was taken."""
-        both = (expr.op == "and") == truth
-        first = self.assume(expr.left, truth, env)
-        if both:
-            return None if first is None else self.assume(expr.right, truth, env.with_facts(first))
-        passed = self.assume(expr.left, not truth, env)
-        second = None if passed is None else self.assume(expr.right, truth, env.with_facts(passed))
-        return join_facts(first, second)
 
     def _equality(self, expr: Binary, equal: bool, env: Env) -> Facts | None:
         facts: Facts | None = env.facts
@@ -144,15 +149,17 @@ class Narrowing:
         return env.facts
 
     def _links_not_null(self, expr: Expr, env: Env, given: bool) -> Facts | None:
-        """A chain that gave a value was not cut short: every target in it is not null, and before a plain `.` anyway."""
+        """A chain that gave a value was not cut short: no target in it is null. ``given`` false: it may have been, and
+        only what stands before its first `?.` is known not to be null."""
         facts: Facts | None = env.facts
         targets: list[Expr] = []
         current = expr
         while isinstance(current, Member | Index):
-            optional = isinstance(current, Member) and current.optional
+            if not given and isinstance(current, Member) and current.optional:
+                targets.clear()
+            else:
+                targets.append(current.target)
             current = current.target
-            if given or not optional:
-                targets.append(current)
         for target in reversed(targets):
             if facts is None:
                 return None
@@ -241,8 +248,9 @@ def _meet_not_null(type_: Type, wanted: Type) -> Type:
     allowed = [option for option in (wanted.options or (wanted,)) if can_be_equal(type_, option)]
     if any(option.values is None for option in allowed):
         return type_
-    values = [value for option in allowed for value in option.values or ()]
-    return join_all(constant(value) for value in values if can_be_equal(constant(value), type_))
+    values = dict.fromkeys(value for option in allowed for value in option.values or ())
+    possible = set(values) if type_.values is None else set(type_.values)
+    return join_all(constant(value) for value in values if value in possible)
 
 
 def without(type_: Type, value: Any) -> Type:
@@ -251,10 +259,10 @@ def without(type_: Type, value: Any) -> Type:
         return type_.not_null()
     if type_.values is None or isinstance(value, float):
         return type_
-    rest = [each for each in type_.values if each != value or isinstance(each, bool) != isinstance(value, bool)]
+    rest = tuple(each for each in type_.values if each != value or isinstance(each, bool) != isinstance(value, bool))
     if len(rest) == len(type_.values):
         return type_
-    inner = join_all(constant(each) for each in rest)
+    inner = Type(type_.kind, values=rest) if rest else NEVER
     if not type_.nullable:
         return inner
     return NULL if inner.kind == "never" else _with_reasons(inner, type_)

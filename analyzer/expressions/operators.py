@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from analyzer.expressions.types import ANY, BOOLEAN, DURATION, INTEGER, NUMBER, STRING, TIMESTAMP, Type, describe, join
+from analyzer.expressions.types import (
+    ANY,
+    BOOLEAN,
+    DURATION,
+    INTEGER,
+    NUMBER,
+    STRING,
+    TIMESTAMP,
+    Type,
+    describe,
+    join,
+    list_of,
+)
 
 NUMERIC: Final = frozenset({"integer", "number"})
 
@@ -67,10 +79,10 @@ def _both(a: Outcome, b: Outcome) -> Outcome:
 def _plain(op: str, left: Type, right: Type) -> Outcome:
     if op == "in":
         return _in(left, right)
-    if op in _COMPARISONS:
-        return _comparison(op, left, right)
     if left.kind == "any" or right.kind == "any":
         return _with_any(op, left, right)
+    if op in _COMPARISONS:
+        return _comparison(op, left, right)
     if left.kind in NUMERIC and right.kind in NUMERIC:
         return _numbers(op, left, right)
     if op == "+" and left.kind == right.kind == "list":
@@ -84,17 +96,21 @@ def _plain(op: str, left: Type, right: Type) -> Outcome:
 
 
 _KINDS: Final = ("string", "number", "timestamp", "duration")
+#: One type of each kind that an operator takes.
+_SAMPLES: Final = (STRING, INTEGER, NUMBER, TIMESTAMP, DURATION, list_of(ANY))
 
 
 def _with_any(op: str, left: Type, right: Type) -> Outcome:
     """One operand is not known: refuse only what cannot be right whatever it is."""
-    known, known_left = (right, False) if left.kind == "any" else (left, True)
-    usable = known.kind in ("any", *NUMERIC) or any(
-        op == each and (a if known_left else b) == known.kind for each, a, b in _TABLE
-    )
-    if not usable and not (op == "+" and known.kind == "list"):
-        return Outcome(ANY, f"`{op}` takes {_TAKES[op]}, and this is `{describe(known)}`.", known_left)
-    return Outcome(ANY, may_fault=True)
+    result = BOOLEAN if op in _COMPARISONS else ANY
+    for known, other, is_left in ((left, right, True), (right, left, False)):
+        if known.kind == "any" or other.kind != "any":
+            continue
+        pairs = ((known, each) if is_left else (each, known) for each in _SAMPLES)
+        if all(_plain(op, *pair).message is not None for pair in pairs):
+            takes = _TAKES["<" if op in _COMPARISONS else op]
+            return Outcome(result, f"`{op}` takes {takes}, and this is `{describe(known)}`.", is_left)
+    return Outcome(result, may_fault=True)
 
 
 def _numbers(op: str, left: Type, right: Type) -> Outcome:
@@ -111,11 +127,6 @@ def _numbers(op: str, left: Type, right: Type) -> Outcome:
 
 def _comparison(op: str, left: Type, right: Type) -> Outcome:
     ordered = ("string", "timestamp", "duration")
-    if left.kind == "any" or right.kind == "any":
-        for type_, is_left in ((left, True), (right, False)):
-            if type_.kind not in ("any", *ordered, *NUMERIC):
-                return Outcome(BOOLEAN, f"`{op}` takes {_TAKES['<']}, and this is `{describe(type_)}`.", is_left)
-        return Outcome(BOOLEAN, may_fault=True)
     if (left.kind in NUMERIC and right.kind in NUMERIC) or (left.kind == right.kind and left.kind in ordered):
         return Outcome(BOOLEAN)
     return _refused(op, left, right, left.kind in ordered or left.kind in NUMERIC)

@@ -80,7 +80,12 @@ def _constants(known: Filter, target: Type, args: list[Type]) -> tuple[bool, tup
             return True, (0, kind, found.message or "`contains` does not take null here.")
         return found.may_fault, None
     if known.name in _SEPARATED:
-        return _first(_problems(args[0], lambda value: None if value else f"`{known.name}` needs a text to look for, and this is empty."), 0)
+        return _first(
+            _problems(
+                args[0], lambda value: None if value else f"`{known.name}` needs a text to look for, and this is empty."
+            ),
+            0,
+        )
     if known.name == "format_time":
         pattern = _first(_problems(args[0], pattern_problem), 0)
         zone = _first(_problems(args[1], zone_problem), 1) if len(args) > 1 else (False, None)
@@ -212,9 +217,8 @@ def _number(known: Filter, target: Type) -> Type:
     """What `number` makes of constants and of numbers."""
     if all(option.kind in NUMERIC for option in target.options or (target,)):
         return target
-    if target.kind == "string" and target.values is not None:
-        if not any(_conversion_problem(known, value) for value in target.values):
-            return join_all(constant(known.apply(Budget(), value)) for value in target.values)
+    if target.values is not None and not any(_conversion_problem(known, value) for value in target.values):
+        return join_all(constant(known.apply(Budget(), value)) for value in target.values)
     return NUMBER
 
 

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 
 MAX_DESCRIPTION: Final = 120
 MAX_UNION: Final = 24
-MAX_PARTS: Final = 10_000
 MAX_WAYS: Final = 64
 
 
@@ -53,9 +52,9 @@ class Type:
 
     ``values``: the finite set of constants it can be (an enum, a literal) or None. ``item``: element type of a list.
     ``fields``, ``additional`` (type of undeclared fields, or None) and ``closed`` (no undeclared fields) describe
-    objects; a closed ``any`` is known not to be null. ``options`` are the members of a union. ``schema`` is the JSON Schema whose further constraints literals
-    are checked against, or None. ``ways`` says which fields go together (a wait's ``status`` and ``event``, what a
-    branch binds), or is empty when nothing is known of that.
+    objects; a closed ``any`` is known not to be null. ``options`` are the members of a union. ``schema`` is the JSON
+    Schema whose further constraints literals are checked against, or None. ``ways`` says which fields go together (a
+    wait's ``status`` and ``event``, what a branch binds), or is empty when nothing is known of that.
     """
 
     __slots__ = (
@@ -110,7 +109,7 @@ class Type:
             return Type("null", why=() if reason is None else (reason,))
         if self.nullable and (reason is None or len(self.why) >= 3):
             return self
-        copy = self._copy()
+        copy = self.copy()
         copy.nullable = True
         copy.why = self.why if reason is None else (*self.why, reason)
         return copy
@@ -121,7 +120,7 @@ class Type:
             return NEVER
         if not self.nullable:
             return self
-        copy = self._copy()
+        copy = self.copy()
         copy.nullable = False
         copy.why = ()
         copy.closed = self.closed or self.kind == "any"
@@ -129,11 +128,12 @@ class Type:
 
     def with_field(self, name: str, field: Field) -> Type:
         """The same type with one field replaced."""
-        copy = self._copy()
+        copy = self.copy()
         copy.fields = {**self.fields, name: field}
         return copy
 
-    def _copy(self) -> Type:
+    def copy(self) -> Type:
+        """The same type, to be changed by who makes it, before anyone else sees it."""
         return Type(
             self.kind,
             nullable=self.nullable,
@@ -217,8 +217,16 @@ def enum_of(values: Iterable[Any]) -> Type:
 def join_all(types: Iterable[Type]) -> Type:
     """The least type that all of ``types`` fit; of nothing, NEVER."""
     result = NEVER
+    constants: dict[str, list[Type]] = {}
     for each in types:
-        result = join(result, each)
+        if each.values is not None and not each.nullable:
+            constants.setdefault(each.kind, []).append(each)
+        else:
+            result = join(result, each)
+    for kind, found in constants.items():
+        # All of a kind at once: a long enum is not built up one value at a time.
+        values = dict.fromkeys(value for each in found for value in each.values or ())
+        result = join(result, found[0] if len(found) == 1 else Type(kind, values=tuple(values)))
     return result
 
 
@@ -226,9 +234,12 @@ def same(a: Type, b: Type) -> bool:
     """Equal in everything but the reasons for null."""
     if a is b:
         return True
-    if a.kind != b.kind or a.nullable != b.nullable or a.closed != b.closed or a.schema != b.schema:
+    if a.kind != b.kind or a.nullable != b.nullable or a.closed != b.closed:
         return False
-    if not _same_values(a.values, b.values) or len(a.options) != len(b.options):
+    if a.schema is not b.schema and a.schema != b.schema:
+        return False
+    # Of one kind, so that `true` is not compared with 1.
+    if a.values != b.values or len(a.options) != len(b.options):
         return False
     if not (_same_part(a.item, b.item) and _same_part(a.additional, b.additional)):
         return False
@@ -246,16 +257,6 @@ def _same_part(a: Type | None, b: Type | None) -> bool:
     return a is b or (a is not None and b is not None and same(a, b))
 
 
-def _same_values(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return len(a) == len(b) and all(_same_constant(x, y) for x, y in zip(a, b, strict=True))
-
-
-def _same_constant(a: Any, b: Any) -> bool:
-    return (a is b) if isinstance(a, bool) or isinstance(b, bool) else bool(a == b)
-
-
 def join(a: Type, b: Type) -> Type:
     """The union of two types, simplified."""
     if a is b:
@@ -268,14 +269,14 @@ def join(a: Type, b: Type) -> Type:
         return _join_null(a, b)
     if a.nullable or b.nullable:
         joined = join(a.not_null(), b.not_null())
-        copy = joined._copy()
+        copy = joined.copy()
         copy.nullable = True
         copy.why = _merge_reasons(a.why, b.why)
         return copy
     if a.kind == "any" or b.kind == "any":
         return ANY
     if same(a, b):
-        return _with_ways(a, _both_ways(a, b))
+        return _with_ways(a, both_ways(a, b))
     return _join_plain(a, b)
 
 
@@ -284,7 +285,7 @@ def _join_null(a: Type, b: Type) -> Type:
     null = a if a.kind == "null" else b
     if other.kind == "null":
         return other
-    copy = other._copy()
+    copy = other.copy()
     copy.nullable = True
     copy.why = _merge_reasons(other.why, null.why)
     return copy
@@ -313,14 +314,13 @@ def _join_plain(a: Type, b: Type) -> Type:
 
 def _join_same_kind(a: Type, b: Type) -> Type:
     if a.values is not None and b.values is not None:
-        extra = tuple(v for v in b.values if not any(_same_constant(v, known) for known in a.values))
-        return Type(a.kind, values=a.values + extra)
+        return Type(a.kind, values=tuple(dict.fromkeys((*a.values, *b.values))))
     return Type(a.kind)
 
 
 def _join_numbers(a: Type, b: Type) -> Type:
     if a.values is not None and b.values is not None:
-        return Type("number", values=a.values + b.values)
+        return Type("number", values=tuple(dict.fromkeys((*a.values, *b.values))))
     return NUMBER
 
 
@@ -336,7 +336,7 @@ def _add_option(options: list[Type], option: Type) -> None:
             options[index] = list_of(join(known.item, option.item))
             return
         if same(known, option):
-            options[index] = _with_ways(known, _both_ways(known, option))
+            options[index] = _with_ways(known, both_ways(known, option))
             return
     options.append(option)
 
@@ -344,12 +344,12 @@ def _add_option(options: list[Type], option: Type) -> None:
 def _with_ways(type_: Type, ways: Ways) -> Type:
     if ways == type_.ways:
         return type_
-    copy = type_._copy()
+    copy = type_.copy()
     copy.ways = ways
     return copy
 
 
-def _both_ways(a: Type, b: Type) -> Ways:
+def both_ways(a: Type, b: Type) -> Ways:
     """The ways of two records that are joined; one without ways came about in one way that is not told apart."""
     if a.ways is b.ways:
         return a.ways
@@ -362,71 +362,6 @@ def _both_ways(a: Type, b: Type) -> Ways:
 
 def _only_way(type_: Type) -> Mapping[str, Type]:
     return {name: field_type(field, name) for name, field in type_.fields.items()}
-
-
-def merged(kept: Type, given: Type) -> Type:
-    """What a step binds that succeeds with ``kept``, or with a value of ``given`` that fits it."""
-    if given.kind == "any":
-        return kept.with_null() if given.nullable else kept
-    if given.nullable and given.kind != "null":
-        return join(merged(kept, given.not_null()), Type("null", why=given.why))
-    if kept.kind == "object" and given.kind == "object":
-        return _merged_objects(kept, given)
-    if kept.kind == "list" and given.kind == "list" and kept.item is not None and given.item is not None:
-        copy = kept._copy()
-        copy.item = merged(kept.item, given.item)
-        return copy
-    if kept.kind in ("timestamp", "duration") and given.kind == "string":
-        return kept
-    return join(kept, given)
-
-
-def _merged_objects(kept: Type, given: Type) -> Type:
-    fields: dict[str, Field] = {}
-    for name, field in kept.fields.items():
-        other = given.fields.get(name)
-        if other is None:
-            fields[name] = Field(field.type, True, field.source)
-        else:
-            fields[name] = Field(merged(field.type, other.type), field.optional or other.optional, field.source)
-    copy = kept._copy()
-    copy.fields = fields
-    copy.ways = _both_ways(kept, given) if kept.ways else ()
-    return copy
-
-
-def widened(type_: Type) -> Type:
-    """The type without what only the literals in it say: one constant becomes its kind, null anything."""
-    if type_.kind == "null":
-        return ANY.with_null()
-    if type_.values is not None:
-        return Type(type_.kind, nullable=type_.nullable, why=type_.why) if len(type_.values) == 1 else type_
-    if type_.kind == "list" and type_.item is not None:
-        copy = type_._copy()
-        copy.item = ANY if type_.item.kind == "never" else widened(type_.item)
-        return copy
-    if type_.kind != "object" or not type_.fields:
-        return type_
-    copy = type_._copy()
-    copy.fields = {name: Field(widened(each.type), each.optional, each.source) for name, each in type_.fields.items()}
-    return copy
-
-
-def bounded(type_: Type) -> Type:
-    """The type, or ``any`` when it has more than ``MAX_PARTS`` parts: what is read of others can double in each step."""
-    stack, count = [type_], 0
-    while stack:
-        current = stack.pop()
-        count += 1
-        if count > MAX_PARTS:
-            return ANY
-        if current.item is not None:
-            stack.append(current.item)
-        stack.extend(current.options)
-        stack.extend(field.type for field in current.fields.values())
-        if current.additional is not None:
-            stack.append(current.additional)
-    return type_
 
 
 class Mismatch:
@@ -486,9 +421,7 @@ def _kind_fits(found: str, wanted: str) -> bool:
 
 
 def _values_fit(found: Type, allowed: tuple[Any, ...]) -> bool:
-    if found.values is None:
-        return False
-    return all(any(_same_constant(value, each) for each in allowed) for value in found.values)
+    return found.values is not None and set(allowed).issuperset(found.values)
 
 
 def _mismatch_object(found: Type, wanted: Type, where: str) -> Mismatch | None:
@@ -555,9 +488,10 @@ def _options_meet(a: Type, b: Type) -> bool:
         return True
     if a.kind != b.kind and kinds != {"integer", "number"}:
         return False
-    if a.values is not None and b.values is not None:
-        return any(_same_constant(x, y) for x in a.values for y in b.values)
-    return True
+    if a.values is None or b.values is None:
+        return True
+    few, many = sorted((a.values, b.values), key=len)
+    return few[0] in many if len(few) == 1 else not set(many).isdisjoint(few)
 
 
 def describe(type_: Type, depth: int = 0) -> str:

@@ -1,12 +1,12 @@
 """Static types of expressions, with facts (language page, section 4, *Static types and nullability*).
 
 ``ExpressionTyper.infer`` gives the type of an expression where it stands and reports what cannot be;
-``assume`` gives the facts that hold once an expression came out true, or false.
+``outcomes`` gives the facts that hold once an expression came out true, or false.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from analyzer.expressions.ast import (
@@ -29,6 +29,7 @@ from analyzer.expressions.filters import FILTERS
 from analyzer.expressions.narrowing import Narrowing, single
 from analyzer.expressions.operators import operator_type
 from analyzer.expressions.parser import parse_template
+from analyzer.expressions.reports import Reports, Site, short_text
 from analyzer.expressions.scope import Env, Facts, reference_key
 from analyzer.expressions.signatures import apply_signature
 from analyzer.expressions.types import (
@@ -40,7 +41,6 @@ from analyzer.expressions.types import (
     Field,
     Reason,
     Type,
-    because,
     can_be_equal,
     constant,
     describe,
@@ -52,48 +52,24 @@ from analyzer.expressions.types import (
     sentence,
 )
 from analyzer.expressions.walk import same_chain
-from analyzer.language.suggest import hint, nearest
-from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
+from analyzer.language.suggest import hint
+from analyzer.model.problems import Problems
 from analyzer.syntax.nodes import Scalar
-from analyzer.syntax.scalars import offset_in_source
 from analyzer.syntax.source import Source
 
-#: What is not said of code that is never reached: it cannot happen there.
-_UNSAID_WHEN_DEAD: Final = frozenset(
-    {"nullable-access", "nullable-value", "needless-guard", "always-true", "never-true"}
-)
+#: How many parts of one expression are looked at again to learn facts; past it nothing more is learned from it.
+MAX_QUIET: Final = 5_000
 TEXT_KINDS: Final = frozenset({"string", "integer", "number", "boolean", "timestamp", "duration"})
 
 
-class Site:
-    """Where an expression stands: the scalar that holds it. Turns offsets inside it into spans of the file."""
-
-    __slots__ = ("scalar", "source")
-
-    def __init__(self, source: Source, scalar: Scalar) -> None:
-        self.source = source
-        self.scalar = scalar
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """The file's span of a part of the decoded scalar."""
-        scalar = self.scalar
-        if scalar.origin is not None:
-            return scalar.start, scalar.end
-        first = offset_in_source(self.source, scalar, start)
-        if end <= start:
-            return first, first
-        return first, offset_in_source(self.source, scalar, end - 1) + 1
-
-
-class ExpressionTyper:
+class ExpressionTyper(Reports):
     """Types the expressions of one file.
 
     ``unknown_name`` is asked what a name is that no scope has; it reports and gives a stand-in type. ``read`` is told
-    each step whose binding is read. ``may_fault`` collects whether what was typed since it was cleared can fault.
-    ``dead`` is above 0 while what is typed is never reached.
+    each step whose binding is read.
     """
 
-    __slots__ = ("_quiet", "dead", "may_fault", "narrowing", "problems", "read", "source", "unknown_name")
+    __slots__ = ("_budget", "narrowing", "read", "unknown_name")
 
     def __init__(
         self,
@@ -102,14 +78,11 @@ class ExpressionTyper:
         unknown_name: Callable[[Name, Site, Env], Type],
         read: Callable[[object], None],
     ) -> None:
-        self.source = source
-        self.problems = problems
+        super().__init__(source, problems)
         self.unknown_name = unknown_name
         self.read = read
-        self.may_fault = False
         self.narrowing = Narrowing(self.quiet_type, self._quiet_chain)
-        self.dead = 0
-        self._quiet = 0
+        self._budget = MAX_QUIET
 
     # ---- templates -------------------------------------------------------------------------------
 
@@ -134,6 +107,7 @@ class ExpressionTyper:
             return constant(scalar.value)
         template = self.template(scalar)
         site = Site(self.source, scalar)
+        self._budget = MAX_QUIET
         if template.whole:
             return self.infer(template.interpolations[0].expr, env, site)
         for part in template.interpolations:
@@ -158,71 +132,45 @@ class ExpressionTyper:
                 )
                 return
 
-    # ---- reports ---------------------------------------------------------------------------------
-
-    def report(
-        self,
-        rule: str,
-        where: Expr | tuple[int, int],
-        site: Site,
-        message: str,
-        *,
-        why: Iterable[Reason] = (),
-        fixes: tuple[FixDraft, ...] = (),
-    ) -> None:
-        """Report at an expression, or at a span of the decoded scalar."""
-        if rule != "needless-guard":
-            self.may_fault = True
-        if self._quiet or (self.dead and rule in _UNSAID_WHEN_DEAD):
-            return
-        start, end = (where.start, where.end) if isinstance(where, Expr) else where
-        related = [(Place(r.start, r.end, r.path), r.text) for r in why if r.start >= 0]
-        if site.scalar.origin is not None:
-            fixes = ()
-            origin = site.scalar.origin
-            related.append((Place(origin.start, origin.end), "the anchored text that is used here"))
-        self.problems.report(rule, site.span(start, end), message, related=related, fixes=fixes)
-
-    def nullable_value(self, expr: Expr, type_: Type, site: Site, consequence: str) -> None:
-        """Report a value that may be null where null does not fit."""
-        text = site.scalar.text[expr.start : expr.end]
-        self.report(
-            "nullable-value",
-            expr,
-            site,
-            f"`{_short(text)}` may be null, and {consequence}: {because(type_)}. Give a default with `??`, or test it first.",
-            why=type_.why,
-        )
-
     def quiet_type(self, expr: Expr, env: Env) -> Type:
         """The type of an expression without reporting or marking anything (for narrowing)."""
-        self._quiet += 1
+        self.quiet += 1
         fault = self.may_fault
         try:
             return self.infer(expr, env, _NOWHERE)
         finally:
-            self._quiet -= 1
+            self.quiet -= 1
             self.may_fault = fault
 
     def _quiet_chain(self, expr: Expr, env: Env) -> tuple[Type, bool]:
         """The type of a reference when no `?.` ends it early, and whether one may (for narrowing)."""
-        self._quiet += 1
+        self.quiet += 1
         fault = self.may_fault
         try:
             type_, short = self._chain(expr, env, _NOWHERE)
             return type_, short is not None
         finally:
-            self._quiet -= 1
+            self.quiet -= 1
             self.may_fault = fault
 
-    def assume(self, expr: Expr, truth: bool, env: Env) -> Facts | None:
-        """The facts once ``expr`` came out as ``truth``; None when it cannot."""
-        return self.narrowing.assume(expr, truth, env)
+    def outcomes(self, expr: Expr, env: Env) -> tuple[Facts | None, Facts | None]:
+        """The facts once ``expr`` came out true, and once it came out false; None when it cannot."""
+        self._budget = MAX_QUIET
+        return self.narrowing.outcomes(expr, env)
+
+    def cases(self, expr: Expr, value: Any, env: Env) -> tuple[Facts | None, Facts | None]:
+        """The facts once ``expr`` has been equal to a constant, and once it has not."""
+        self._budget = MAX_QUIET
+        return self.narrowing.narrow_to(expr, constant(value), env), self.narrowing.narrow_not(expr, value, env)
 
     # ---- inference -------------------------------------------------------------------------------
 
     def infer(self, expr: Expr, env: Env, site: Site) -> Type:
         """The static type of an expression under the facts of ``env``."""
+        if self.quiet:
+            self._budget -= 1
+            if self._budget < 0:
+                return ANY
         if isinstance(expr, Name | Member | Index):
             return self._reference(expr, env, site)
         if isinstance(expr, Literal):
@@ -242,7 +190,7 @@ class ExpressionTyper:
 
     def _reference(self, expr: Expr, env: Env, site: Site) -> Type:
         type_ = self._value(expr, env, site)
-        if not self._quiet:
+        if not self.quiet:
             self._mark_inside(type_)
         return type_
 
@@ -283,7 +231,7 @@ class ExpressionTyper:
             gone = target.kind in ("null", "never")
             index = self.infer(expr.index, env, site)
             if target.may_be_null:
-                self._null_access(expr.target, "an element", target, site)
+                self.null_access(expr.target, "an element", target, site)
                 target = present(target)
             type_ = self._index(expr, target, index, site)
         else:
@@ -303,11 +251,11 @@ class ExpressionTyper:
     def _name(self, expr: Name, env: Env, site: Site) -> Type:
         binding = env.lookup(expr.name)
         if binding is None:
-            if self._quiet:
+            if self.quiet:
                 return ANY
             self.may_fault = True
             return self.unknown_name(expr, site, env)
-        if binding.source is not None and not self._quiet:
+        if binding.source is not None and not self.quiet:
             self.read(binding.source)
         return env.facts.get((binding,), binding.type)
 
@@ -320,44 +268,12 @@ class ExpressionTyper:
                 reasons = target.why
                 return target.not_null(), reasons if short is None else (*short, *reasons)
             if target.kind not in ("any", "never"):
-                self._needless_link(expr, site)
+                self.needless_link(expr, site)
             return target, short
         if target.may_be_null:
-            self._null_access(expr.target, f"`{expr.name}`", target, site, expr)
+            self.null_access(expr.target, f"`{expr.name}`", target, site, expr)
             return present(target), short
         return target, short
-
-    def _needless_link(self, expr: Member, site: Site) -> None:
-        text = site.scalar.text
-        at = text.rfind("?.", expr.target.end, expr.name_start)
-        if at < 0:
-            return
-        fixes = self._replace(site, at, at + 2, ".", "Use `.`")
-        target = _short(text[expr.target.start : expr.target.end])
-        self.report("needless-guard", (at, at + 2), site, f"`{target}` is never null here: `.` is enough.", fixes=fixes)
-
-    def _replace(self, site: Site, start: int, end: int, text: str, title: str) -> tuple[FixDraft, ...]:
-        first, last = site.span(start, end)
-        return (FixDraft(title, "safe", (EditDraft(first, last, text),)),)
-
-    def _null_access(self, target: Expr, what: str, type_: Type, site: Site, member: Member | None = None) -> None:
-        text = _short(site.scalar.text[target.start : target.end])
-        verb = "is always null here" if type_.kind == "null" else "may be null"
-        fixes: tuple[FixDraft, ...] = ()
-        if member is not None and type_.kind != "null":
-            at = site.scalar.text.rfind(".", target.end, member.name_start)
-            if at >= 0:
-                first, _ = site.span(at, at + 1)
-                fixes = (FixDraft("Use `?.`", "unsafe", (EditDraft(first, first, "?"),)),)
-        where = target if member is None else (target.start, member.name_end)
-        self.report(
-            "nullable-access",
-            where,
-            site,
-            f"`{text}` {verb}, and reading {what} of null is a fault: {because(type_)}. Use `?.`, or test it first.",
-            why=type_.why,
-            fixes=fixes,
-        )
 
     def _member(self, expr: Member, target: Type, site: Site) -> Type:
         if target.kind in ("any", "never"):
@@ -367,33 +283,15 @@ class ExpressionTyper:
             return join_all(self._member(expr, option.not_null(), site) for option in target.options)
         field = target.fields.get(expr.name)
         if field is not None:
-            if field.source is not None and not self._quiet:
+            if field.source is not None and not self.quiet:
                 self.read(field.source)
             return field_type(field, expr.name)
         if target.additional is not None:
             self.may_fault = True
             return target.additional
         if expr.name:
-            self._unknown_member(expr, target, site)
+            self.unknown_member(expr, target, site)
         return ANY
-
-    def _unknown_member(self, expr: Member, target: Type, site: Site) -> None:
-        names = list(target.fields)
-        near = nearest(expr.name, names)
-        if target.kind in ("string", "list") and expr.name in ("length", "size", "count"):
-            message = f"A {target.kind} has no member `{expr.name}`; write `| length`."
-        elif target.kind != "object":
-            message = f"A value of type `{describe(target)}` has no members, so not `{expr.name}`."
-        elif not names:
-            message = f"The type declares no members, so `{expr.name}` cannot be read."
-        else:
-            listed = ", ".join(f"`{name}`" for name in names[:12])
-            message = f"There is no member `{expr.name}`; it has {listed}.{hint(expr.name, names)}"
-        fixes: tuple[FixDraft, ...] = ()
-        if near is not None:
-            first, last = site.span(expr.name_start, expr.name_end)
-            fixes = (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, near),)),)
-        self.report("unknown-member", (expr.name_start, expr.name_end), site, message, fixes=fixes)
 
     def _index(self, expr: Index, target: Type, index: Type, site: Site) -> Type:
         if target.kind in ("any", "never"):
@@ -428,7 +326,7 @@ class ExpressionTyper:
         if isinstance(name, str):
             field = target.fields.get(name)
             if field is not None:
-                if field.source is not None and not self._quiet:
+                if field.source is not None and not self.quiet:
                     self.read(field.source)
                 return field_type(field, name)
             if target.additional is None:
@@ -500,7 +398,7 @@ class ExpressionTyper:
 
     def _logical(self, expr: Binary, left: Type, env: Env, site: Site) -> Type:
         self._boolean_operand(expr.left, left, expr.op, site)
-        facts = self.assume(expr.left, expr.op == "and", env)
+        facts = self.narrowing.assume(expr.left, expr.op == "and", env)
         self._infer_under(facts, expr.right, env, site, expr.op)
         return BOOLEAN
 
@@ -531,8 +429,8 @@ class ExpressionTyper:
             return ANY
         if not left.may_be_null:
             if left.kind != "never":
-                text = _short(site.scalar.text[left_expr.start : left_expr.end])
-                fixes = self._replace(site, left_expr.end, whole.end, "", "Remove the default")
+                text = short_text(site.scalar.text[left_expr.start : left_expr.end])
+                fixes = self.replace(site, left_expr.end, whole.end, "", "Remove the default")
                 if isinstance(right_expr, Bad) or _span_text(site, whole).count("\n"):
                     fixes = ()
                 self.report(
@@ -550,32 +448,26 @@ class ExpressionTyper:
             if isinstance(operand, Literal) and operand.value is None:
                 if not other.may_be_null and other.kind not in ("any", "never"):
                     outcome = "false" if expr.op == "==" else "true"
-                    text = _short(site.scalar.text[side.start : side.end])
+                    text = short_text(site.scalar.text[side.start : side.end])
                     self.report(
                         "needless-guard", expr, site, f"`{text}` is never null here: this test is always {outcome}."
                     )
                 return
         if not can_be_equal(left, right):
-            self._settled(expr, expr.op == "!=", site, f"`{describe(left)}` never equals `{describe(right)}`")
+            self.settled(expr, expr.op == "!=", site, f"`{describe(left)}` never equals `{describe(right)}`")
         elif single(left)[0] and single(right)[0]:
-            self._settled(expr, expr.op == "==", site, "both sides are the same constant")
+            self.settled(expr, expr.op == "==", site, "both sides are the same constant")
 
     def _membership(self, expr: Binary, left: Type, env: Env, site: Site) -> None:
         if not isinstance(expr.right, ListLiteral) or left.kind == "any" or not expr.right.items:
             return
         items = [self.quiet_type(item, env) for item in expr.right.items]
         if not any(can_be_equal(left, item) for item in items):
-            self._settled(expr, False, site, f"`{describe(left)}` equals no element of the list")
+            self.settled(expr, False, site, f"`{describe(left)}` equals no element of the list")
         elif left.values is not None and not left.nullable:
             known = [value for constant_value, value in map(single, items) if constant_value]
             if all(any(value == each and type(value) is type(each) for each in known) for value in left.values):
-                self._settled(expr, True, site, "the list has every value that it can be")
-
-    def _settled(self, expr: Expr, truth: bool, site: Site, reason: str) -> None:
-        rule = "always-true" if truth else "never-true"
-        fault = self.may_fault
-        self.report(rule, expr, site, f"This is always {str(truth).lower()}: {reason}.")
-        self.may_fault = fault
+                self.settled(expr, True, site, "the list has every value that it can be")
 
     # ---- filters ---------------------------------------------------------------------------------
 
@@ -586,19 +478,7 @@ class ExpressionTyper:
             for arg in expr.args:
                 self.infer(arg, env, site)
             if expr.name:
-                near = nearest(expr.name, FILTERS)
-                fixes: tuple[FixDraft, ...] = ()
-                if near is not None:
-                    first, last = site.span(expr.name_start, expr.name_end)
-                    fixes = (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, near),)),)
-                suffix = f" Did you mean `{near}`?" if near else ""
-                self.report(
-                    "unknown-filter",
-                    (expr.name_start, expr.name_end),
-                    site,
-                    f"There is no filter `{expr.name}`.{suffix}",
-                    fixes=fixes,
-                )
+                self.unknown_filter(expr, site)
             return ANY
         if expr.name == "default" and len(expr.args) == 1:
             return self._coalesce(expr.target, expr.args[0], expr, env, site)
@@ -645,11 +525,6 @@ _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "in"})
 def present(type_: Type) -> Type:
     """What is left of a value that should not be null; of one that always is, nothing is known."""
     return LOST if type_.kind == "null" else type_.not_null()
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:59] + "…"
 
 
 def _a(kind: str) -> str:

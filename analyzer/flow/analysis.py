@@ -35,6 +35,7 @@ from analyzer.flow.summary import (
     beside,
     consumed,
     copied,
+    incomplete,
     join,
     lifted,
     merged,
@@ -325,8 +326,7 @@ class _Composer:
         if not always_runs(step):
             body.out = join(body.out, standing)
         body.failures = [*ordinary, *leaving]
-        body.early |= union(body.failures)
-        body.may |= body.early | (body.out or 0)
+        body.may |= body.early | union(body.failures) | (body.out or 0)
         self.flow.steps[step] = StepFlow(body.out is not None, begins, entered, bool(ordinary))
         return body
 
@@ -453,8 +453,8 @@ class _Composer:
         body = Summary(out=end, may=found.may, early=found.early if count == 1 else found.may)
         if count is None:
             body.out = join(end, 0)
-        started = found.early if concurrent else 0
-        if count != 1 and (concurrent or end is not None):
+        started = incomplete(found, step.on_iteration_fail) if concurrent else 0
+        if step.lists and count != 1 and (concurrent or end is not None):
             waiting = self._standing_in(step.lists[0])
             before, started = before | waiting, started | waiting
         for each in failures:
@@ -468,7 +468,7 @@ class _Composer:
     def _parallel(self, step: Step) -> Summary:
         branches = [self.flow.lists[each] for each in step.lists]
         others_may = others([each.may for each in branches])
-        others_early = others([each.early for each in branches])
+        others_early = others([incomplete(each, step.on_branch_fail) for each in branches])
         busy = sum(1 for each in step.lists if each.steps)
         body = Summary()
         for found, may, early in zip(branches, others_may, others_early, strict=True):

@@ -12,9 +12,9 @@ class Summary:
     """What one step, list, state or run can do.
 
     ``out``: what may have succeeded in it when it completes, None when it never does. ``may``: what may succeed in it
-    at all. ``early``: what may have succeeded while something of it is still to run, or has failed past its handlers. ``stand``: what may
-    have succeeded while time passes in it, None when none ever does. ``failures`` leave it; ``ended`` and ``stopped``:
-    what may have succeeded when it ends the run as failed or aborted, or by ``wf.stop``; None when it does not.
+    at all. ``early``: what may have succeeded while something of it is still to run. ``stand``: what may have succeeded
+    while time passes in it, None when none ever does. ``failures`` leave it; ``ended`` and ``stopped``: what may have
+    succeeded when it ends the run as failed or aborted, or by ``wf.stop``; None when it does not.
     """
 
     __slots__ = ("early", "ended", "failures", "may", "out", "stand", "stopped")
@@ -169,6 +169,11 @@ def consumed(found: Summary, policy: str) -> tuple[int | None, list[Failure]]:
     ordinary = [each for each in found.failures if not each.escalating]
     end = join(found.out, union(ordinary)) if ordinary else found.out
     return end, [each for each in found.failures if each.escalating]
+
+
+def incomplete(found: Summary, policy: str) -> int:
+    """What may have succeeded in a branch or iteration that is not completed: it still runs, or has failed."""
+    return found.early | union(consumed(found, policy)[1])
 
 
 def merged(owner: Step | State, how: str, failures: list[Failure], caught: int = 0) -> list[Failure]:

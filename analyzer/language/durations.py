@@ -7,6 +7,7 @@ Calendar units (years, months) are refused: they have no fixed length.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 MICROSECONDS_PER_SECOND = 1_000_000
 MAX_DURATION_US = 10_000 * 365_250_000 * 24 * 3_600  # 10,000 Julian years: a bound, and safe in 64 bits
@@ -53,6 +54,7 @@ _LONGEST_TEXT = 128  # no duration below the bound needs more; longer text is no
 _FORMS = "write a duration as `250ms`, `30s`, `5m`, `24h`, `7d`, `1h30m` or `PT24H`"
 
 
+@lru_cache(maxsize=1_024)  # a file says the same few durations over and over
 def parse_duration(text: str) -> int | None:
     """The microseconds of a duration literal, or None when ``text`` is not one (or is past ``MAX_DURATION_US``)."""
     if not text or len(text) > _LONGEST_TEXT:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from analyzer.expressions.reports import Site
 from analyzer.expressions.scope import Binding, Env, Facts, all_facts, join_facts, settled
+from analyzer.expressions.type_changes import bounded
 from analyzer.expressions.types import (
     ANY,
     DURATION,
@@ -16,7 +18,6 @@ from analyzer.expressions.types import (
     Field,
     Reason,
     Type,
-    bounded,
     can_be_equal,
     constant,
     describe,
@@ -26,7 +27,6 @@ from analyzer.expressions.types import (
     mismatch,
     record,
 )
-from analyzer.expressions.typing import Site
 from analyzer.language.vocabulary import WAIT_STATUSES
 from analyzer.model.nodes import Call, Step, StepList, span_of
 from analyzer.model.reading import is_broken, is_template
@@ -237,7 +237,6 @@ def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     if isinstance(node, Scalar) and is_template(node):
         template = typer.expressions.template(node)
         expr = template.interpolations[0].expr if template.whole else None
-    narrowing = typer.expressions.narrowing
     rest: Facts | None = env.facts
     branches = []
     for each in step.lists:
@@ -247,8 +246,9 @@ def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
         _check_case(typer, each.entry.key, value, type_)
         held: Facts | None = env.facts
         if expr is not None:
-            held = narrowing.narrow_to(expr, constant(value), env)
-            rest = None if rest is None else narrowing.narrow_not(expr, value, env.with_facts(rest))
+            held, rest = (
+                typer.expressions.cases(expr, value, env.with_facts(rest)) if rest is not None else (None, None)
+            )
         branches.append(_branch(typer, each, env if held is None else env.with_facts(held), held is not None))
     default = step.list_of("default")
     if default is not None:

@@ -12,8 +12,8 @@ from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
 from analyzer.syntax.nodes import Node
 
 if TYPE_CHECKING:
+    from analyzer.expressions.reports import Site
     from analyzer.expressions.scope import Env
-    from analyzer.expressions.typing import Site
 
 
 class NameFaults:

@@ -43,7 +43,11 @@ def is_merge(key: Node) -> bool:
 
 def is_partial(mapping: Mapping) -> bool:
     """Some entry of the map could not be read, so nothing can be said of what is missing."""
-    return any(is_broken(entry.key) or is_merge(entry.key) for entry in mapping.entries)
+    for entry in mapping.entries:
+        key = entry.key
+        if isinstance(key, Scalar) and (key.broken or (key.value == "<<" and is_merge(key))):
+            return True
+    return False
 
 
 def kind_word(node: Node) -> str:
@@ -91,8 +95,10 @@ class Reader:
         found: dict[str, Entry] = {}
         for entry in mapping.entries:
             key = entry.key
-            if isinstance(key, Scalar) and type(key.value) is str and not key.broken and not is_merge(key):
-                found.setdefault(key.value, entry)
+            if isinstance(key, Scalar) and type(key.value) is str and not key.broken:
+                name = key.value
+                if name not in found and (name != "<<" or not is_merge(key)):
+                    found[name] = entry
         return found
 
     def fields(

@@ -38,6 +38,7 @@ from analyzer.model.reading import (
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 MAX_DEPTH = 64
+_REQUIRED = {kind: tuple(spec for spec in table.values() if spec.required) for kind, table in ALLOWED_KEYS.items()}
 
 
 class StepReader:
@@ -247,11 +248,11 @@ class StepReader:
                 )
             else:
                 excused.update(self.reader.unknown_key(entry, name, table, what, step.keys))
-        if isinstance(step.entry.value, Mapping) and is_partial(step.entry.value):
+        missing = [spec for spec in _REQUIRED[step.kind] if spec.name not in step.keys and spec.name not in excused]
+        if not missing or (isinstance(step.entry.value, Mapping) and is_partial(step.entry.value)):
             return
-        for spec in table.values():
-            if spec.required and spec.name not in step.keys and spec.name not in excused:
-                self.reader.missing_key(step.subject.key, spec.name, spec, what)
+        for spec in missing:
+            self.reader.missing_key(step.subject.key, spec.name, spec, what)
 
     # ---- configuration by construct --------------------------------------------------------------
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from analyzer.expressions.ast import Name
+from analyzer.expressions.reports import Site
 from analyzer.expressions.scope import Binding, Env, Facts, join_facts
+from analyzer.expressions.type_changes import bounded, merged, widened
 from analyzer.expressions.types import (
     ANY,
     BOOLEAN,
@@ -17,15 +19,12 @@ from analyzer.expressions.types import (
     Field,
     Reason,
     Type,
-    bounded,
     describe,
     join,
-    merged,
     mismatch,
     record,
-    widened,
 )
-from analyzer.expressions.typing import ExpressionTyper, Site
+from analyzer.expressions.typing import ExpressionTyper
 from analyzer.language.vocabulary import RUN_FIELDS
 from analyzer.model.constructs import BODIES, call_arguments, trigger_configuration
 from analyzer.model.failing import Escapes
@@ -77,16 +76,14 @@ class WorkflowTyper:
         """Type everything: steps or states, then the result."""
         env = self._root_env()
         self._trigger(env)
+        end: Facts | None = env.facts
         if self.workflow.states is not None:
-            end = facts = env.facts
             env = self._states(env)
         elif self.workflow.steps is not None:
             names, end = self.walk_list(self.workflow.steps.steps, env)
-            env, facts = env.child(names), end if end is not None else env.facts
-        else:
-            end = facts = env.facts
+            env = env.child(names)
         self.expressions.dead += end is None
-        self._result(env.with_facts(facts))
+        self._result(env if end is None else env.with_facts(end))
 
     def _root_env(self) -> Env:
         workflow = self.workflow
@@ -182,7 +179,7 @@ class WorkflowTyper:
     def walk_list(
         self, steps: Iterable[Step], env: Env, own: Binding | None = None
     ) -> tuple[dict[str, Binding], Facts | None]:
-        """Type an ordered list: the names that it binds, and the facts at its end (None when it always ends the run)."""
+        """Type an ordered list: the names that it binds, the facts at its end (None when it always ends the run)."""
         ordered = [*steps]
         names: dict[str, Binding] = {}
         facts, ended = env.facts, False
@@ -252,9 +249,7 @@ class WorkflowTyper:
         self.expressions.may_fault = outer
         return facts
 
-    def _guarded_body(
-        self, step: Step, held: Env | None, env: Env, guard_faults: bool
-    ) -> tuple[Type, Facts | None]:
+    def _guarded_body(self, step: Step, held: Env | None, env: Env, guard_faults: bool) -> tuple[Type, Facts | None]:
         """Type what a step does when its guard held (``held`` None: that cannot be, so nothing is reached)."""
         never = held is None
         self.expressions.dead += never
@@ -309,7 +304,7 @@ class WorkflowTyper:
             return env, env
         if type_.kind == "any":
             self.expressions.may_fault = True
-        held, failed = (self.expressions.assume(expr, truth, env) for truth in (True, False))
+        held, failed = self.expressions.outcomes(expr, env)
         return (
             None if held is None else env.with_facts(held),
             None if failed is None else env.with_facts(failed),
@@ -361,7 +356,7 @@ class WorkflowTyper:
         return bounded(type_), end
 
     def _attached(self, step: Step, raw: Type, env: Env) -> None:
-        """What hangs on an action: its key, ``reconcile`` and ``undo``; none of it is evaluated with the step itself."""
+        """What hangs on an action: its key, ``reconcile`` and ``undo``; the latter two are not part of the step."""
         if step.kind == "action" and "idempotency_key" in step.keys:
             self.string(step.keys["idempotency_key"].value, env, "`idempotency_key`")
             step.may_fault = step.may_fault or self.expressions.may_fault

@@ -58,7 +58,7 @@ def outgoing(path: str, workspace: Workspace) -> list[Calls]:
     places: dict[str, list[Span]] = {}
     for step in all_steps(workflow):
         if step.callee is not None:
-            places.setdefault(step.callee.path, []).append(_place(snapshot, step))
+            places.setdefault(step.callee.path, []).append(_place(step))
     found = [(item_of(workspace, callee), tuple(spans)) for callee, spans in places.items()]
     return [Calls(item, spans) for item, spans in found if item is not None]
 
@@ -70,20 +70,20 @@ def incoming(path: str, workspace: Workspace) -> list[Calls]:
     if snapshot is None or workflow is None or workflow.name is None:
         return []
     found: list[Calls] = []
-    for caller in workspace.related(snapshot.project, ["wf.call"], ["workflow"]):
-        places = _calls_of(caller, caller.workflow, path)
+    for caller in workspace.related([snapshot.project], ["wf.call"], ["workflow"]):
+        places = _calls_of(caller.workflow, path)
         item = item_of(workspace, caller.path) if places else None
         if item is not None:
             found.append(Calls(item, tuple(places)))
     return found
 
 
-def _calls_of(snapshot: Snapshot, workflow: Workflow | None, path: str) -> list[Span]:
+def _calls_of(workflow: Workflow | None, path: str) -> list[Span]:
     steps = all_steps(workflow) if workflow is not None else ()
-    return [_place(snapshot, step) for step in steps if step.callee is not None and step.callee.path == path]
+    return [_place(step) for step in steps if step.callee is not None and step.callee.path == path]
 
 
-def _place(snapshot: Snapshot, step: Step) -> Span:
+def _place(step: Step) -> Span:
     assert step.subject is not None
     node = step.subject.value
-    return content_span(snapshot.text, node) if isinstance(node, Scalar) else span(node)
+    return content_span(node) if isinstance(node, Scalar) else span(node)

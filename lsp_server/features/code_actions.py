@@ -95,8 +95,10 @@ def _runs_on(scalar: Scalar | None, offset: int) -> bool:
     return scalar is not None and (scalar.start < offset < scalar.end or scalar.style in ("literal", "folded"))
 
 
-def fix_all(snapshot: Snapshot, findings: Sequence[Finding], recheck: Callable[[str], Sequence[Finding]]) -> list[TextEdit]:
-    """The edits of all safe fixes of the file, applied until nothing more is fixed; fixes of other files are left out."""
+def fix_all(
+    snapshot: Snapshot, findings: Sequence[Finding], recheck: Callable[[str], Sequence[Finding]]
+) -> list[TextEdit]:
+    """The edits of all safe fixes of the file, until nothing more is fixed; fixes of other files are left out."""
     own = [_without_others(finding, snapshot.path) for finding in findings]
     text = snapshot.text
 
@@ -128,5 +130,3 @@ def _without_others(finding: Finding, path: str) -> Finding:
 
 def _all_in(edits: Iterable[Edit], path: str) -> bool:
     return all(edit.path == path for edit in edits)
-
-

@@ -50,11 +50,13 @@ def targets(symbol: Symbol, workspace: Workspace) -> list[Target]:
     if symbol.kind == "workflow":
         node = workflow.name_node
         return [Target(symbol.path, (0, 0) if node is None else span(node))]
-    return [Target(symbol.path, each.span) for each in occurrences(snapshot) if each.symbol == symbol and each.definition]
+    return [
+        Target(symbol.path, each.span) for each in occurrences(snapshot) if each.symbol == symbol and each.definition
+    ]
 
 
 def _of_entry(snapshot: Snapshot, key: Node, value: Node) -> Target:
-    place = content_span(snapshot.text, key) if isinstance(key, Scalar) else span(key)
+    place = content_span(key) if isinstance(key, Scalar) else span(key)
     return Target(snapshot.path, place, (key.start, max(value.end, key.end)))
 
 

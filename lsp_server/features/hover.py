@@ -7,9 +7,9 @@ from typing import Final
 
 from analyzer.expressions.ast import Binary, Expr, Filter, Interpolation, Literal, Member, Name, Unary
 from analyzer.expressions.filters import FILTERS
+from analyzer.expressions.reports import Site
 from analyzer.expressions.scope import Env
 from analyzer.expressions.types import Type, describe
-from analyzer.expressions.typing import Site
 from analyzer.expressions.walk import children
 from analyzer.flow.redo import members
 from analyzer.language.durations import in_words, parse_duration
@@ -20,7 +20,7 @@ from analyzer.workspace.manifests import ActionDecl, TriggerDecl
 from lsp_server.nodes import Crumb, key_text, trail
 from lsp_server.occurrences import at, occurrences
 from lsp_server.scopes import Scopes, interpolations
-from lsp_server.shapes import Shape, Shapes, inputs_type
+from lsp_server.shapes import Shape, Shapes, description_of, inputs_type, property_schema
 from lsp_server.snapshot import Snapshot, Span
 
 _RUN_WORDS: Final = {
@@ -85,8 +85,8 @@ def _key(snapshot: Snapshot, shape: Shape, crumb: Crumb) -> str | None:
         return None if construct is None else f"**`{name}`**: {construct.doc}"
     if shape.kind == "call" and step is not None and step.undo is not None and "." in name:
         return call_text(step.undo)
-    if shape.kind in ("typed",) and shape.type is not None:
-        return _field_text(shape.type, name)
+    if shape.kind == "typed" and shape.type is not None:
+        return _field_text(shape.type, shape.schema, name)
     if shape.kind == "names":
         return _name_text(snapshot, shape, name)
     spec = _spec_of(shape, name)
@@ -116,16 +116,13 @@ def spec_text(spec: KeySpec) -> str:
     return facts[0] + ("\n\n" + " ".join(facts[1:]) if len(facts) > 1 else "")
 
 
-def _field_text(type_: Type, name: str) -> str | None:
+def _field_text(type_: Type, schema: object, name: str) -> str | None:
     field = type_.fields.get(name)
     if field is None:
         return None
-    doc = (field.type.schema or {}).get("description") if field.type.schema is not None else None
     optional = ", optional" if field.optional else ""
-    lines = [f"**`{name}`**: `{describe(field.type)}`{optional}"]
-    if isinstance(doc, str):
-        lines.append(doc)
-    return "\n\n".join(lines)
+    doc = description_of(property_schema(schema, name))
+    return f"**`{name}`**: `{describe(field.type)}`{optional}" + (f"\n\n{doc}" if doc else "")
 
 
 def _name_text(snapshot: Snapshot, shape: Shape, name: str) -> str | None:
@@ -187,7 +184,7 @@ def crash_text(step: Step, action: ActionDecl) -> str:
     if action.idempotency in ("inherent", "keyed"):
         how = "under the same key" if action.idempotency == "keyed" else "with the same arguments"
         return f"{start}the action is sent again {how}, three times at most; then the run is held."
-    return f"{start}it is not known whether the effect took place, and the run is aborted. Set `on_unknown` for another way."
+    return f"{start}it is not known whether the effect took place, and the run is aborted. `on_unknown` changes that."
 
 
 def redo_texts(snapshot: Snapshot, step: Step) -> list[str]:
@@ -203,7 +200,9 @@ def redo_texts(snapshot: Snapshot, step: Step) -> list[str]:
         elif step.undo is not None:
             line += f", after its undo `{step.undo.reference}`."
         elif step.call is not None and step.call.action is not None:
-            line += f": safe, it is `{step.call.action.idempotency}`." if step.call.action.effect == "write" else ": safe."
+            line += (
+                f": safe, it is `{step.call.action.idempotency}`." if step.call.action.effect == "write" else ": safe."
+            )
         else:
             line += "."
         found.append(line)
@@ -247,7 +246,9 @@ def trigger_text(reference: str, trigger: TriggerDecl) -> str:
 
 
 def _fields(title: str, type_: Type) -> str:
-    lines = [f"- `{name}`{'?' if each.optional else ''}: `{describe(each.type)}`" for name, each in type_.fields.items()]
+    lines = [
+        f"- `{name}`{'?' if each.optional else ''}: `{describe(each.type)}`" for name, each in type_.fields.items()
+    ]
     return "" if not lines else f"{title}:\n" + "\n".join(lines)
 
 
@@ -268,8 +269,9 @@ def _value(snapshot: Snapshot, shape: Shape, node: Node) -> str | None:
         if shape.step.subject.value is node and callee is not None:
             inputs = inputs_type(callee)
             result = describe(callee.result_type) if callee.result_type is not None else "any"
-            return f"**workflow `{callee.name}`**\n\n{_fields('Inputs', inputs) if inputs else ''}\n\nResult: `{result}`"
-    if spec is not None and "duration" in spec.kind or (spec is not None and "timeout" in spec.kind):
+            parts = [f"**workflow `{callee.name}`**", "" if inputs is None else _fields("Inputs", inputs)]
+            return "\n\n".join(part for part in (*parts, f"Result: `{result}`") if part)
+    if (spec is not None and "duration" in spec.kind) or (spec is not None and "timeout" in spec.kind):
         us = parse_duration(node.text)
         return None if us is None else f"`{node.text}`: {in_words(us)}"
     if spec is not None and spec.values and node.text in spec.values:

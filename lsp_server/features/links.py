@@ -18,7 +18,7 @@ def links(snapshot: Snapshot) -> list[tuple[tuple[int, int], Target]]:
         if isinstance(node, Scalar) and isinstance(node.value, str) and node.value and node.origin is None:
             path = os.path.normpath(os.path.join(os.path.dirname(snapshot.path), node.value))  # noqa: PTH118, PTH120
             if "\x00" not in path and os.path.isfile(path):  # noqa: PTH113
-                found.append((content_span(snapshot.text, node), Target(path, (0, 0))))
+                found.append((content_span(node), Target(path, (0, 0))))
     return found
 
 

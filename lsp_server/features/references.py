@@ -29,14 +29,14 @@ def symbol_at(snapshot: Snapshot, offset: int, workspace: Workspace) -> Occurren
     return at(occurrences(snapshot, target_of(snapshot, workspace)), offset)
 
 
-def everywhere(symbol: Symbol, workspace: Workspace) -> Iterator[tuple[Snapshot, Occurrence]]:
-    """Every occurrence of a symbol in the project that defines it, file by file, in order."""
+def everywhere(symbol: Symbol, asked: Snapshot, workspace: Workspace) -> Iterator[tuple[Snapshot, Occurrence]]:
+    """Every occurrence of a symbol that was met in the file ``asked``, file by file, in order."""
     home = workspace.snapshot(symbol.path)
     if home is None:
         return
     word = symbol.name.rpartition(".")[2]
     local = symbol.kind in _OWN_FILE_ONLY
-    files = [home] if local else workspace.related(home.project, [word], _KINDS[symbol.kind])
+    files = [home] if local else workspace.related([home.project, asked.project], [word], _KINDS[symbol.kind])
     for snapshot in files:
         if symbol.kind in ("step", "state") and snapshot.kind == "workflow" and snapshot.path != symbol.path:
             continue
@@ -52,7 +52,7 @@ def references(snapshot: Snapshot, offset: int, workspace: Workspace, declaratio
         return []
     return [
         Target(file.path, each.span)
-        for file, each in everywhere(found.symbol, workspace)
+        for file, each in everywhere(found.symbol, snapshot, workspace)
         if declaration or not each.definition
     ]
 

@@ -43,7 +43,7 @@ def rename(snapshot: Snapshot, offset: int, name: str, workspace: Workspace) -> 
         return []
     _check_name(symbol, name)
     _check_configuration(symbol, workspace)
-    edits = [TextEdit(file.path, each.span, name) for file, each in everywhere(symbol, workspace)]
+    edits = [TextEdit(file.path, each.span, name) for file, each in everywhere(symbol, snapshot, workspace)]
     _check_result(symbol, name, edits, workspace)
     return edits
 
@@ -71,7 +71,7 @@ def _check_configuration(symbol: Symbol, workspace: Workspace) -> None:
     home = workspace.snapshot(symbol.path)
     if symbol.kind == "connector" and home is not None and symbol.name in home.project.config.connections:
         raise CannotRename(
-            f"The configuration has connections for `{symbol.name}`, which a rename cannot change: rename it there first."
+            f"The configuration has connections for `{symbol.name}`, which a rename cannot change: change them first."
         )
 
 

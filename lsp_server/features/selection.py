@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.expressions.ast import Expr, Member
-from analyzer.expressions.typing import Site
+from analyzer.expressions.reports import Site
 from analyzer.expressions.walk import children
 from analyzer.syntax.nodes import Scalar
 from lsp_server.nodes import content_span, trail
@@ -20,13 +20,13 @@ def selection(snapshot: Snapshot, offset: int) -> list[Span]:
         if crumb.entry is not None:
             spans.append((crumb.entry.key.start, max(crumb.entry.key.end, crumb.entry.value.end)))
         if isinstance(node, Scalar):
-            spans.append(content_span(snapshot.text, node))
+            spans.append(content_span(node))
             spans += _in_expression(snapshot, node, offset)
     nested: list[Span] = []
     for start, end in spans:
-        if start <= offset <= end and (not nested or (nested[-1][0] <= start and end <= nested[-1][1])):
-            if not nested or nested[-1] != (start, end):
-                nested.append((start, end))
+        around = nested[-1] if nested else (0, len(snapshot.text))
+        if start <= offset <= end and around[0] <= start and end <= around[1] and [(start, end)] != nested[-1:]:
+            nested.append((start, end))
     nested.reverse()
     return nested
 

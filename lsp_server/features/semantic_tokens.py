@@ -17,11 +17,12 @@ from analyzer.expressions.ast import (
     Name,
     Unary,
 )
-from analyzer.expressions.typing import Site
+from analyzer.expressions.reports import Site
 from analyzer.expressions.walk import walk
 from analyzer.language.vocabulary import ALLOWED_KEYS, CONSTRUCTS, ROOT_KEYS
 from analyzer.model.nodes import Step, Workflow, all_steps
 from analyzer.syntax.nodes import Node, Scalar
+from analyzer.syntax.nodes import walk as walk_nodes
 from lsp_server.documents import Positions
 from lsp_server.nodes import content_span
 from lsp_server.scopes import interpolations
@@ -77,18 +78,17 @@ def tokens(snapshot: Snapshot, wanted: Span | None = None) -> list[Token]:
 
 
 def _all(snapshot: Snapshot, workflow: Workflow, wanted: Span | None) -> Iterator[Token]:
-    text = snapshot.text
     for entry in workflow.root.entries:
         if isinstance(entry.key, Scalar) and entry.key.text in ROOT_KEYS:
-            yield from _node(text, entry.key, "keyword")
+            yield from _node(entry.key, "keyword")
     for name, decl in workflow.inputs.items():
-        start, _ = content_span(text, decl.entry.key) if isinstance(decl.entry.key, Scalar) else (0, 0)
+        start, _ = content_span(decl.entry.key) if isinstance(decl.entry.key, Scalar) else (0, 0)
         yield Token(start, start + len(name), "parameter", DECLARATION)
     for state in (workflow.states or {}).values():
-        yield from _node(text, state.entry.key, "class", DECLARATION)
+        yield from _node(state.entry.key, "class", DECLARATION)
     for step in all_steps(workflow):
         if wanted is None or (step.entry.value.end >= wanted[0] and step.entry.key.start <= wanted[1]):
-            yield from _step(text, step)
+            yield from _step(step)
     for scalar in _templates(workflow.root, wanted):
         site = Site(snapshot.source, scalar)
         for part in interpolations(scalar):
@@ -96,23 +96,22 @@ def _all(snapshot: Snapshot, workflow: Workflow, wanted: Span | None) -> Iterato
 
 
 def _templates(root: Node, wanted: Span | None) -> Iterator[Scalar]:
-    from analyzer.syntax.nodes import walk as walk_nodes
-
     for node in walk_nodes(root):
-        if isinstance(node, Scalar) and node.origin is None and type(node.value) is str and "{{" in node.text:
-            if wanted is None or (node.end >= wanted[0] and node.start <= wanted[1]):
-                yield node
+        if not isinstance(node, Scalar) or node.origin is not None or "{{" not in node.text:
+            continue
+        if wanted is None or (node.end >= wanted[0] and node.start <= wanted[1]):
+            yield node
 
 
-def _node(text: str, node: Node, kind: str, modifiers: int = 0) -> Iterator[Token]:
+def _node(node: Node, kind: str, modifiers: int = 0) -> Iterator[Token]:
     if isinstance(node, Scalar) and node.origin is None and not node.broken:
-        yield Token(*content_span(text, node), kind, modifiers)
+        yield Token(*content_span(node), kind, modifiers)
 
 
-def _step(text: str, step: Step) -> Iterator[Token]:
-    yield from _node(text, step.id_node, "variable", DECLARATION)
+def _step(step: Step) -> Iterator[Token]:
+    yield from _node(step.id_node, "variable", DECLARATION)
     if step.subject is not None and isinstance(step.subject.key, Scalar) and step.subject.key.origin is None:
-        start, end = content_span(text, step.subject.key)
+        start, end = content_span(step.subject.key)
         if step.call is not None:
             dot = start + len(step.call.connector)
             yield Token(start, dot, "namespace")
@@ -120,22 +119,22 @@ def _step(text: str, step: Step) -> Iterator[Token]:
         else:
             yield Token(start, end, "macro" if step.kind not in CONSTRUCTS else "keyword", LIBRARY)
     if step.kind == "wf.wait_for" and step.subject is not None:
-        yield from _node(text, step.subject.value, "event")
+        yield from _node(step.subject.value, "event")
     allowed = ALLOWED_KEYS.get(step.kind, {})
     for name, entry in step.keys.items():
         if name in allowed and entry is not step.subject:
-            yield from _node(text, entry.key, "keyword")
+            yield from _node(entry.key, "keyword")
             if allowed[name].kind == "enum":
-                yield from _node(text, entry.value, "enumMember")
+                yield from _node(entry.value, "enumMember")
 
 
 def _interpolation(site: Site, part: Interpolation) -> Iterator[Token]:
     for expr in walk(part.expr):
-        for start, end, kind, modifiers in _parts(expr, site):
+        for start, end, kind, modifiers in _parts(expr):
             yield Token(*site.span(start, end), kind, modifiers)
 
 
-def _parts(expr: Expr, site: Site) -> Iterator[tuple[int, int, str, int]]:
+def _parts(expr: Expr) -> Iterator[tuple[int, int, str, int]]:
     if isinstance(expr, Name):
         known = expr.name in _ROOTS
         yield expr.start, expr.end, "parameter" if known else "variable", LIBRARY if known else 0

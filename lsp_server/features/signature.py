@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from analyzer.expressions.ast import Filter
 from analyzer.expressions.filters import FILTERS
+from analyzer.expressions.reports import Site
 from analyzer.expressions.types import describe
-from analyzer.expressions.typing import Site
 from analyzer.expressions.walk import walk
 from analyzer.syntax.nodes import Mapping, Scalar
+from analyzer.workspace.manifests import ActionDecl
 from lsp_server.nodes import Crumb, key_text, trail
 from lsp_server.scopes import interpolations
-from lsp_server.shapes import Shapes
+from lsp_server.shapes import Shapes, description_of, property_schema
 from lsp_server.snapshot import Snapshot
 
 
@@ -54,7 +55,7 @@ def _action(snapshot: Snapshot, crumbs: list[Crumb]) -> Signature | None:
         if shape.kind != "typed" or call is None or call.action is None or shape.type is not call.action.input:
             continue
         parameters = tuple(
-            Parameter(f"{name}{'?' if field.optional else ''}: {describe(field.type)}", _doc(field.type.schema))
+            Parameter(f"{name}{'?' if field.optional else ''}: {describe(field.type)}", _doc(call.action, name))
             for name, field in call.action.input.fields.items()
         )
         label = f"{call.reference}({', '.join(each.label for each in parameters)})"
@@ -65,9 +66,8 @@ def _action(snapshot: Snapshot, crumbs: list[Crumb]) -> Signature | None:
     return None
 
 
-def _doc(schema: object) -> str:
-    doc = schema.get("description") if isinstance(schema, dict) else None
-    return doc if isinstance(doc, str) else ""
+def _doc(action: ActionDecl, name: str) -> str:
+    return description_of(property_schema(action.input_schema, name))
 
 
 def _next(crumb: Crumb, names: list[str]) -> int | None:

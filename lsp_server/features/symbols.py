@@ -165,5 +165,3 @@ def match_rank(query: str, name: str) -> int | None:
         if not position:
             return None
     return 3
-
-

@@ -170,7 +170,7 @@ def _gave_up(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: bool) -
 def _advance_handler(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: bool) -> int | Raised:
     handling = frame.handling
     assert handling is not None
-    handler = step.handlers[handling.index]
+    handler = step.handlers[handling.number]
     inside = (*at, handler.steps.segment)
     if frame.open > tx.frame(inside).open and not release_open(tx, at, keep=handler.steps.segment):
         return CLOSED

@@ -263,9 +263,11 @@ def _event(tx: Tx, given: EventArrived) -> None:
         if faults:
             _refuse(tx, given, "invalid")
             return
+    first = state.deliveries.get(given.delivery)
     for id_, subscription in subscriptions(state, given.trigger):
         seen = any(event.delivery == given.delivery for event in subscription.events)
-        if not seen and _fits(subscription, payload):
+        in_time = first is None or subscription.opened < first
+        if not seen and in_time and _fits(subscription, payload):
             tx.emit("event.accepted", id_, trigger=given.trigger, delivery=given.delivery, payload=payload)
             return
     if not given.partly:

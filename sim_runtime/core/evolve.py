@@ -491,7 +491,7 @@ def _subscribed(state: State, record: Record, address: Address) -> None:
     def change(frame: Frame) -> None:
         frame.open += 1
         frame.phase = "open"
-        frame.info = Subscription(data["trigger"], data["match"], data["connection"])
+        frame.info = Subscription(data["trigger"], data["match"], data["connection"], record.seq)
 
     update(state, address, record.seq, change)
 
@@ -504,7 +504,8 @@ def _event(state: State, record: Record, address: Address) -> None:
         frame.info = frame.info._replace(events=(*frame.info.events, event))
 
     update(state, address, record.seq, change)
-    state.deliveries = state.deliveries.set(data["delivery"], True)
+    if data["delivery"] not in state.deliveries:
+        state.deliveries = state.deliveries.set(data["delivery"], record.seq)
 
 
 def _selected(state: State, record: Record, address: Address) -> None:

@@ -6,13 +6,13 @@ is certain when it says yes. Only when it does not, the full check runs and its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from analyzer.expressions.types import Type
 from analyzer.expressions.values import KINDS, Marked, Value
 
-Schema: TypeAlias = dict[str, Any] | bool
+Schema: TypeAlias = Mapping[str, Any] | bool
 Test: TypeAlias = Callable[[Any], bool]
 
 _MAX_DEPTH: Final = 32
@@ -228,7 +228,7 @@ def quick_test(schema: Schema, depth: int = 0) -> Test:
     return lambda value: all(test(value) for test in tests)
 
 
-def _constants(schema: dict[str, Any]) -> Test:
+def _constants(schema: Mapping[str, Any]) -> Test:
     allowed = schema.get("enum", [])
     if "const" in schema:
         allowed = [schema["const"]]
@@ -239,7 +239,7 @@ def _constants(schema: dict[str, Any]) -> Test:
     return lambda value: (type(value) is str and value in texts) or (value is None and has_null)
 
 
-def _object_test(schema: dict[str, Any], depth: int) -> Test:
+def _object_test(schema: Mapping[str, Any], depth: int) -> Test:
     properties = {name: quick_test(each, depth + 1) for name, each in schema.get("properties", {}).items()}
     required = tuple(schema.get("required", ()))
     others = schema.get("additionalProperties", True)

@@ -85,11 +85,13 @@ class Accepted(NamedTuple):
 
 
 class Subscription(NamedTuple):
-    """A ``wf.wait_for``. ``deadline`` None until its timer is set; ``status`` once something was selected."""
+    """A ``wf.wait_for``. ``opened`` is the record since which it takes events, ``deadline`` None until its timer is set,
+    ``status`` set once something was selected."""
 
     trigger: str
     match: Value
     connection: str | None
+    opened: int
     deadline: int | None = None
     events: tuple[Accepted, ...] = ()
     fired: bool = False
@@ -213,7 +215,7 @@ class Broken(NamedTuple):
 class Handling(NamedTuple):
     """The handler that a step is in."""
 
-    index: int
+    number: int
     error: Value
 
 
@@ -384,7 +386,7 @@ class State:
         self.bases: PMap[str] = PMap()
         self.compensated: PMap[int] = PMap()
         self.unsure: PMap[bool] = PMap()
-        self.deliveries: PMap[bool] = PMap()
+        self.deliveries: PMap[int] = PMap()
         self.activations: PMap[tuple[int, ...]] = PMap()
 
     def copy(self) -> State:

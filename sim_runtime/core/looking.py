@@ -60,7 +60,7 @@ def live_below(frame: Frame) -> Iterator[tuple[str, Frame]]:
             yield info.entries[-1], frame.children[info.entries[-1]]
             return
     if frame.handling is not None:
-        segment = f"(catch:{frame.handling.index})"
+        segment = f"(catch:{frame.handling.number})"
         yield segment, frame.children[segment]
         return
     if frame.phase == "reconciling":

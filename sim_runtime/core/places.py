@@ -51,3 +51,32 @@ def _list_below(step: StepDef, segment: str) -> tuple[ListDef | None, int]:
     if segment in step.lists:
         return step.lists[segment], 1
     return step.lists.get(""), 0
+
+
+def order_of(definition: Definition, at: Address) -> tuple[int, ...]:
+    """Where an address stands in the document: steps and branches by position, iterations by index."""
+    found: list[int] = []
+    steps: ListDef | None = definition.steps
+    step: StepDef | None = None
+    for segment in at:
+        if segment == CHILD and step is not None and step.callee is not None:
+            definition, steps, step = step.callee, step.callee.steps, None
+        elif step is None and steps is None and definition.states is not None:
+            name, _, number = segment.partition("#")
+            state = definition.states.get(name)
+            found.append(int(number or 0))
+            steps = state.steps if state is not None else ListDef("state", "", None)
+        elif step is not None and (segment[0] in "([" or segment in step.lists):
+            found.append(int(segment[1:-1]) if segment[0] == "[" else _list_position(step, segment))
+            steps, step = _list_below(step, segment)[0], None
+        else:
+            if step is not None:
+                steps = step.lists.get("")
+            step = steps.by_id.get(segment) if steps is not None else None
+            found.append(step.index if step is not None else 0)
+    return tuple(found)
+
+
+def _list_position(step: StepDef, segment: str) -> int:
+    names = list(step.lists)
+    return names.index(segment) if segment in names else len(names)

@@ -8,7 +8,7 @@ from analyzer.expressions.times import Timestamp
 from analyzer.expressions.values import Value
 from sim_runtime.core.definition import Definition, ListDef, StepDef
 from sim_runtime.core.fitting import with_optional
-from sim_runtime.core.frames import UNSET, Branch, Child, Entry, Frame, Members, Run, State, Subscription
+from sim_runtime.core.frames import UNSET, Branch, Child, Frame, Members, Run, State, Subscription
 from sim_runtime.history.paths import Address
 
 
@@ -46,7 +46,10 @@ class Scope:
         if name == "index":
             return index
         loop = self.state.frame(address[:-1])
-        return loop.info.items[index] if loop is not None and isinstance(loop.info, Members) else None
+        if loop is None or not isinstance(loop.info, Members):
+            return None
+        members: Members = loop.info
+        return members.items[index]
 
     def _of_run(self, name: str, steps: ListDef, address: Address) -> Value:
         """The roots, and in a state machine the other states: the latest entry counts."""
@@ -155,8 +158,3 @@ def scope_value(frame: Frame | None, steps: ListDef) -> Value:
         return dict.fromkeys(steps.by_id)
     return {name: binding(frame.children.get(name), each) for name, each in steps.by_id.items()}
 
-
-def entry_of(frame: Frame) -> Entry:
-    """The state entry that a frame is."""
-    entry: Entry = frame.info
-    return entry

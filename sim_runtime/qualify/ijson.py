@@ -109,7 +109,7 @@ def _decode(data: bytes) -> str:
         raise NotJson(f"byte {error.start} is not UTF-8") from None
 
 
-_STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_STRUCTURE: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 
 
 def _check_depth(text: str) -> None:

@@ -1,7 +1,7 @@
 """The vocabulary of a qualification: rows, rungs, refusals, profiles, patterns and bounds, each once.
 
-Rows, bundle and refusals are those of the OpenWOP durability ladder (RFC 0158) and its bundle version 3; what is ours is
-marked so. ``docs/qualification.md`` is the page for users.
+Rows, bundle and refusals are those of the OpenWOP durability ladder (RFC 0158) and its bundle version 3; what is ours
+is marked so. ``docs/qualification.md`` is the page for users.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rule ``crash-unmatched``: a scenario with crash points is simulated, within bounds, and what never acts is told."""
+"""The rule ``crash-unmatched``: a scenario with crash points is simulated, within bounds, to see which never act."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analyzer.model.problems import Problems
 from analyzer.workspace.project import Project
 from sim_runtime.core.compiling import CannotRun, definition_of
 from sim_runtime.driver.protocol import CrashPoint
-from sim_runtime.driver.run import Run
+from sim_runtime.driver.run import LimitReached, Run
 from sim_runtime.samples import NoSample
 from sim_runtime.world.checks import workfile_is_sound
 from sim_runtime.world.connectors import CannotAnswer, SimulatedWorld, actions_of
@@ -51,24 +51,9 @@ def _unfired(project: Project, scenario: Scenario, workflow: Workflow) -> list[C
             seed=scenario.seed,
             dry_run=scenario.dry_run,
             script=scenario.script(),
+            limit=MAX_RECORDS,
         )
-        if not _finish(run):
-            return None
-    except (CannotRun, CannotAnswer, NoSample):
+        run.finish()
+    except (CannotRun, CannotAnswer, LimitReached, NoSample):
         return None
-    return list(run.unfired)
-
-
-def _finish(run: Run) -> bool:
-    """Run to the end, within the bounds; whether it was reached."""
-    until = run.script.until_us
-    while not run.over:
-        if len(run.records) > MAX_RECORDS:
-            return False
-        if run.step():
-            continue
-        due = run.next_due()
-        if due is None or (until is not None and due > run.start_us + until):
-            break
-        run.advance(due - run.now)
-    return True
+    return run.unfired

@@ -31,6 +31,8 @@ from analyzer.language.suggest import hint
 from analyzer.language.vocabulary import KeySpec
 from analyzer.model.problems import Problems
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.parse import parse
+from analyzer.syntax.source import Source
 from analyzer.workspace.documents import Document
 from sim_runtime.driver.protocol import CrashPoint, Decision, ScriptedEvent
 from sim_runtime.history.records import KINDS
@@ -354,3 +356,18 @@ class _ExpectReader:
             except Bad:
                 continue
         return found
+
+
+def read_decision(text: str, on: str, actor: str) -> Decision | str:
+    """An operator's decision written as in a scenario (``decide: …``), or what is wrong with it, in words."""
+    problems = Problems()
+    tree = parse(Source(text))
+    if tree.problems:
+        return tree.problems[0].message
+    if tree.root is None:
+        return f"A decision is missing; {_DECISIONS}."
+    key = Scalar(0, 0, "decide", "decide")
+    decision = _Reader("", problems).decided(Entry(key, tree.root), on, actor)
+    if decision is None or problems.items:
+        return problems.items[0].message if problems.items else f"This is no decision; {_DECISIONS}."
+    return decision

@@ -89,7 +89,7 @@ class Interpreter:
         self.program = program
         self.history = history
         self.codes = codes
-        self.late: list[Choice | Decide] = []
+        self.late: list[History] = []
 
     def run(self) -> Outcome:
         return self.root(self.program, ())
@@ -305,24 +305,21 @@ class Interpreter:
         if ended:
             return ended[0]
         if failed:
-            self.note_late(outs)
-            first = self.history.get((*path, "first"), failed[0]) if len(failed) > 1 else failed[0]
-            if len(failed) > 1 and (*path, "first") not in self.history:
-                return pending((*path, "first"), list(failed))
+            first = self.history.get((*path, "first"), failed[0])
+            self.note_late(outs, (*path, "first"), first)
             return outs[first]
         if all(self.is_over(out, keep_going) for out in outs):
             return DONE
         found = [choice for out in outs for choice in out.open]
         return Outcome("open", found, held=any(out.held for out in outs))
 
-    def note_late(self, outs: list[Outcome]) -> None:
+    def note_late(self, outs: list[Outcome], key: Path, first: int) -> None:
         """A sibling's attempt under way when the first failure was recorded may still fail having taken effect."""
         for out in outs:
             for choice in out.open:
                 if isinstance(choice, Choice):
                     effects = [option for option in choice.options if str(option).startswith("effect")]
-                    if effects:
-                        self.late.append(Choice(choice.key, effects))
+                    self.late += [{choice.key: effect, key: first} for effect in effects]
 
     def call(self, node: Node, path: Path) -> Outcome:
         assert node.child is not None
@@ -491,7 +488,8 @@ def enumerate_runs(program: Program, limit: int = 4000, redos: int = MAX_REDOS) 
             raise TooBig
         interpreter = Interpreter(program, history, codes)
         found = interpreter.run()
-        for choice in (*found.open, *interpreter.late):
+        stack.extend({**history, **late} for late in interpreter.late)
+        for choice in found.open:
             if isinstance(choice, Choice):
                 stack.extend({**history, choice.key: option} for option in choice.options)
                 continue

@@ -7,6 +7,7 @@ free guards a test that is not about null or about a wait's status comes out bot
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from analyzer.expressions.evaluate import evaluate
 from analyzer.expressions.faults import Fault
 from analyzer.expressions.filters import FILTERS, apply_filter
 from analyzer.expressions.operations import OPERATIONS, negate
-from analyzer.expressions.typing import Site
+from analyzer.expressions.reports import Site
 from analyzer.expressions.values import Budget, Value, equal
 from tests.typing.shapes import UNKNOWN
 
@@ -49,13 +50,16 @@ class Notes:
 
     ``nulls``: (rule, start, end) where null does not fit. ``guards``: span of a `?.`, `??` or null test -> whether what
     it guards was ever null (None while nothing but unknown values came by). ``values``: (scalar, expression) -> values.
+    ``loose``: tests in a condition of three or more go both ways too. What such a condition says of one value *if*
+    another one is null is no fact of the language.
     """
 
-    def __init__(self, free: bool) -> None:
+    def __init__(self, free: bool, loose: bool = False) -> None:
         self.free = free
+        self.loose = loose
         self.nulls: set[Place] = set()
         self.guards: dict[tuple[int, int], bool | None] = {}
-        self.values: dict[tuple[int, int, int], list[Value]] = {}
+        self.values: dict[tuple[int, int, int], dict[str, Value]] = {}
 
     def guard(self, span: tuple[int, int], value: object) -> None:
         """A guard was evaluated on a value."""
@@ -83,8 +87,8 @@ class Parts:
         """What the expression can be here; POISON for a fault."""
         found = [*self._values(expr)]
         if not self.notes.free:
-            seen = self.notes.values.setdefault((self.site.scalar.start, expr.start, expr.end), [])
-            seen.extend(value for value in found if value is not POISON and not any(map(value.__eq__, seen)))
+            seen = self.notes.values.setdefault((self.site.scalar.start, expr.start, expr.end), {})
+            seen.update((repr(value), value) for value in found if value is not POISON)
         return found
 
     def _values(self, expr: Expr) -> Iterator[Any]:
@@ -214,9 +218,15 @@ class Parts:
         found = [POISON if value is None else value for value in found]
         if not self.notes.free:
             return found
-        if POISON in found or not _about_null(expr):
+        if POISON in found or self.is_free(expr):
             return [True, False, *([POISON] if POISON in found else [])]
         return found
+
+    def is_free(self, expr: Expr) -> bool:
+        """Whether a test can go both ways, whatever its value: under free guards, when it is not about null."""
+        if self.notes.loose and len(_LOGICAL.findall(self.site.scalar.text)) > 1 and not _is_logical(expr):
+            return True
+        return self.notes.free and not _about_null(expr)
 
     def logic(self, expr: Binary) -> Iterator[Any]:
         for left in self.truths(expr.left):
@@ -231,19 +241,22 @@ class Parts:
                     yield from self.truths(expr.right)
 
 
+_LOGICAL: Final = re.compile(r"\b(?:and|or)\b")
+
+
+def _is_logical(expr: Expr) -> bool:
+    return isinstance(expr, Unary | Binary) and expr.op in ("not", "and", "or")
+
+
 def _is_unknown(*values: Any) -> bool:
     return any(value in (UNKNOWN, UNKNOWN["x"]) for value in values)
 
 
 def _about_null(expr: Expr) -> bool:
     """A test of null or of a wait's status, or made of such tests alone (their parts are free where they must be)."""
-    if isinstance(expr, Unary) and expr.op == "not":
+    if _is_logical(expr):
         return True
-    if not isinstance(expr, Binary):
-        return False
-    if expr.op in ("and", "or"):
-        return True
-    if expr.op not in ("==", "!=", "in"):
+    if not isinstance(expr, Binary) or expr.op not in ("==", "!=", "in"):
         return False
     sides = (expr.left, expr.right)
     if any(isinstance(side, Literal) and side.value is None for side in sides):

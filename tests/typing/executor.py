@@ -6,13 +6,14 @@ It walks the model and knows only what the language page says of each construct.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from analyzer.expressions.faults import Fault
 from analyzer.expressions.parser import parse_template
-from analyzer.expressions.typing import Site
+from analyzer.expressions.reports import Site
 from analyzer.expressions.values import to_text
 from analyzer.model.nodes import Handler, Step, StepList, Workflow
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
@@ -55,12 +56,12 @@ class Executor:
     Raises ``TooManyExecutions``.
     """
 
-    def __init__(self, workflow: Workflow, source: Source, free: bool, limit: int) -> None:
+    def __init__(self, workflow: Workflow, source: Source, free: bool, limit: int, loose: bool = False) -> None:
         self.workflow = workflow
         self.source = source
         self.free = free
-        self.limit = limit
-        self.notes = Notes(free)
+        self.limit = self.most = limit
+        self.notes = Notes(free, loose)
         self.bindings: dict[int, list[Any]] = {}
         self.faulted: set[int] = set()
         self.stepping: list[Step] = []
@@ -104,9 +105,12 @@ class Executor:
                 assert found == [evaluate_here(expr, env)], f"{node.value}: {found}, {evaluate_here(expr, env)}"
             self._faults(found)
             return found
-        texts: list[list[Any]] = []
-        for part in template.parts:
-            texts.append([part] if isinstance(part, str) else [self._text(each, parts_of, part) for each in parts_of.values(part.expr)])
+        texts = [
+            [part]
+            if isinstance(part, str)
+            else [self._text(each, parts_of, part) for each in parts_of.values(part.expr)]
+            for part in template.parts
+        ]
         found = ["".join(each) if POISON not in each else POISON for each in itertools.product(*texts)]
         self._faults(found)
         return found
@@ -152,11 +156,8 @@ class Executor:
         if any(value is None for value in found):
             self.notes.nulls.add(("nullable-value", node.start, node.end))
         found = [POISON if value is None else value for value in found]
-        if self.free:
-            from tests.typing.evaluator import _about_null
-
-            if POISON in found or not _about_null(expr):
-                found = [True, False, *([POISON] if POISON in found else [])]
+        if parts.is_free(expr) or (self.free and POISON in found):
+            found = [True, False, *([POISON] if POISON in found else [])]
         self._faults(found)
         return [value for value in (True, False, POISON) if value in found]
 
@@ -182,10 +183,16 @@ class Executor:
             done = self.outcomes(step, each)
             around.fails = around.fails or done.fails
             around.ends = around.ends or done.ends
+            self.bound(len(done.values), len(done.envs))
             values = _distinct(done.values)
             self.bindings.setdefault(id(step), []).extend(values)
             after.extend({**env, step.id: value} for env in _distinct(done.envs) for value in values)
         return after
+
+    def bound(self, *sizes: int) -> None:
+        """Give up where combining that many choices would take too long."""
+        if math.prod(sizes) > self.most:
+            raise TooManyExecutions
 
     def outcomes(self, step: Step, envs: Envs) -> Ends:
         """Every way a step can end."""
@@ -326,6 +333,7 @@ class Executor:
             done.ends = done.ends or ends.ends
             done.envs = [env for env in done.envs if env in left]
             choices.append(values)
+        self.bound(*map(len, choices))
         labels = [each.label for each in step.lists]
         done.values = [dict(zip(labels, each, strict=True)) for each in itertools.product(*choices)]
         return done
@@ -345,7 +353,9 @@ class Executor:
         else:
             for env, items in lists:
                 if items is not None and items is not POISON:
-                    done.add([env], map(list, itertools.product(*self._iterations(step, env, items, done))))
+                    choices = self._iterations(step, env, items, done)
+                    self.bound(*map(len, choices))
+                    done.add([env], map(list, itertools.product(*choices)))
         return done
 
     def _iterations(self, step: Step, env: Env, items: list[Any], done: Ends) -> list[list[Any]]:

@@ -33,10 +33,10 @@ STATUS = enum("received", "timeout")
 
 
 class Generator:
-    """Workfiles from a seed; ``size`` bounds the number of steps."""
+    """Workfiles from a seed, or from a source of random choices; ``size`` bounds the number of steps, roughly."""
 
-    def __init__(self, seed: int, size: int = 6) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, seed: int | random.Random, size: int = 6) -> None:
+        self.random = random.Random(seed) if isinstance(seed, int) else seed
         self.size = size
         self.number = 0
         self.loops = 0
@@ -260,7 +260,8 @@ class Generator:
         ]
         if not found:
             return None
-        weights = [3 if shape.nullable else 1 for _, shape in found]
+        recent = [*visible][-2:]
+        weights = [(3 if shape.nullable else 1) * (4 if path[0] in recent else 1) for path, shape in found]
         path, _ = self.random.choices(found, weights)[0]
         return self.reference(path, visible)
 
@@ -320,7 +321,8 @@ class Generator:
             if reference is not None:
                 op = self.random.choice(("==", "!="))
                 return f"{reference} {op} null" if self.chance(0.85) else f"null {op} {reference}"
-        if roll < 0.84:
+        waits = any(path[-1] == "status" for path, _ in _paths(visible))
+        if roll < (0.94 if waits else 0.82):
             return self.comparison(visible)
         reference = self.pick(visible, "boolean")
         if reference is None:
@@ -332,7 +334,7 @@ class Generator:
         if not enums:
             reference = self.pick(visible, "string")
             return "run.id == 'x'" if reference is None else f"{reference} == 's'"
-        weights = [4 if path[-1] == "status" else 1 for path, _ in enums]
+        weights = [8 if path[-1] == "status" else 1 for path, _ in enums]
         path, shape = self.random.choices(enums, weights)[0]
         reference = self.reference(path, visible)
         member = self.random.choice(shape.members)

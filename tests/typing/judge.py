@@ -11,9 +11,10 @@ from typing import Any
 
 import analyzer.model.typing as model_typing
 from analyzer.expressions.ast import Expr
+from analyzer.expressions.reports import Site
 from analyzer.expressions.scope import Env
 from analyzer.expressions.types import Type, join
-from analyzer.expressions.typing import ExpressionTyper, Site
+from analyzer.expressions.typing import ExpressionTyper
 from analyzer.model.build import build_workflow
 from analyzer.model.nodes import Workflow, all_steps
 from analyzer.model.problems import Problem, Problems
@@ -48,7 +49,7 @@ class RecordingTyper(ExpressionTyper):
 
     def infer(self, expr: Expr, env: Env, site: Site) -> Type:
         type_ = super().infer(expr, env, site)
-        if not self._quiet:
+        if not self.quiet:
             key = (site.scalar.start, expr.start, expr.end)
             self.given[key] = join(self.given[key], type_) if key in self.given else type_
         return type_
@@ -114,12 +115,16 @@ def faults_of(text: str) -> list[str]:
     real = Executor(analysed.workflow, analysed.source, free=False, limit=LIMIT)
     real.run()
     found = [*_judge_nulls(analysed, real), *_judge_types(analysed, real)]
-    try:
-        free = Executor(analysed.workflow, analysed.source, free=True, limit=LIMIT)
-        free.run()
-    except TooManyExecutions:
-        return found
-    return [*found, *_judge_precision(analysed, real, free)]
+    for loose in (False, True):
+        try:
+            free = Executor(analysed.workflow, analysed.source, free=True, limit=LIMIT, loose=loose)
+            free.run()
+        except TooManyExecutions:
+            return found
+        imprecise = [*_judge_precision(analysed, real, free)]
+        if not imprecise:
+            return found
+    return [*found, *imprecise]
 
 
 def _places(analysed: Analysed, *rules: str) -> set[tuple[str, int, int]]:
@@ -148,7 +153,7 @@ def _judge_nulls(analysed: Analysed, real: Executor) -> Iterator[str]:
 def _judge_types(analysed: Analysed, real: Executor) -> Iterator[str]:
     for key, values in real.notes.values.items():
         type_ = analysed.given.get(key)
-        for value in values:
+        for value in values.values():
             if type_ is not None and not contains(type_, value):
                 scalar, start, end = key
                 yield f"{analysed.text[scalar : scalar + end + 10]} [{start}:{end}] is {type_}, but was {value}"
@@ -166,5 +171,6 @@ def _judge_types(analysed: Analysed, real: Executor) -> Iterator[str]:
 def _judge_precision(analysed: Analysed, real: Executor, free: Executor) -> Iterator[str]:
     for place in sorted(real.notes.nulls - free.notes.nulls):
         yield f"free guards missed {_words(analysed, place)}"
-    for place in sorted(_places(analysed, *NULL_RULES) - free.notes.nulls):
+    literal = {place for place in _places(analysed, "nullable-value") if analysed.text[place[1] : place[2]] == "null"}
+    for place in sorted(_places(analysed, *NULL_RULES) - free.notes.nulls - literal):
         yield f"cannot be: {_words(analysed, place)}"

@@ -47,7 +47,9 @@ def enum(*members: str) -> Shape:
 
 def record(**fields: Shape) -> Shape:
     """A record; a name that ends in ``_`` is optional (and written without it)."""
-    return Shape("record", fields=tuple((name.rstrip("_"), shape, name.endswith("_")) for name, shape in fields.items()))
+    return Shape(
+        "record", fields=tuple((name.rstrip("_"), shape, name.endswith("_")) for name, shape in fields.items())
+    )
 
 
 def list_of(item: Shape) -> Shape:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+from xml.sax.saxutils import escape
 
 import click
 
 from workfile_cli import engine
 from workfile_cli.console import ColourChoice, note, write_result
-from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
+from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
 from workfile_cli.progress import LazyProgress
 from workfile_cli.simulating import colour_option, styler
 
@@ -72,7 +74,6 @@ def _files(paths: list[str]) -> list[str]:
 
 def run_scenario(path: str) -> Result:
     """Run one scenario file and compare."""
-    from sim_runtime.driver.protocol import CannotContinue
     from sim_runtime.simulation import CannotSimulate, prepare
     from workfile_cli.run import unfired_words
 
@@ -115,7 +116,8 @@ def _json(results: list[Result]) -> str:
         if each.messages:
             scenario["messages"] = each.messages
         scenarios.append(scenario)
-    return json.dumps({"version": 1, "scenarios": scenarios, "summary": _counts(results)}, indent=1, ensure_ascii=False) + "\n"
+    whole = {"version": 1, "scenarios": scenarios, "summary": _counts(results)}
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
 def _text(results: list[Result], colour: ColourChoice) -> str:
@@ -125,7 +127,7 @@ def _text(results: list[Result], colour: ColourChoice) -> str:
         tone = "good" if each.outcome == "passed" else "bad"
         lines.append(f"{style(f'{each.outcome:<6}', tone)}  {style(each.path, 'plain')}")
         lines.extend(f"        {style(message, 'plain')}" for message in each.messages)
-        lines.extend(f"        {style(difference.at, 'bad')}: {style(difference.words, 'plain')}" for difference in each.differences)
+        lines.extend(f"        {style(one.at, 'bad')}: {style(one.words, 'plain')}" for one in each.differences)
     counts = _counts(results)
     if results:
         words = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count or outcome == "passed")
@@ -133,22 +135,30 @@ def _text(results: list[Result], colour: ColourChoice) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def _junit(results: list[Result]) -> str:
-    from analyzer.report.junit import xml_text as xml
+def _xml(text: str) -> str:
+    """``text`` for an attribute or content; what XML cannot hold is shown as an escape."""
+    safe = re.sub("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", _escape, text)
+    return escape(safe, {'"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
 
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
+
+
+def _junit(results: list[Result]) -> str:
     counts = _counts(results)
     head = f'tests="{len(results)}" failures="{counts["failed"]}" errors="{counts["error"]}"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="workfile test" {head}>']
     lines.append(f' <testsuite name="workfile test" {head} skipped="0">')
     for each in results:
-        name = xml(each.path)
+        name = _xml(each.path)
         opening = f'  <testcase classname="{name}" name="{name}" file="{name}"'
         if each.outcome == "passed":
             lines.append(f"{opening}/>")
             continue
         words = each.messages or [f"{one.at}: {one.words}" for one in each.differences]
         kind = "error" if each.outcome == "error" else "failure"
-        body = f'   <{kind} type="{each.outcome}" message="{xml(words[0])}">{xml(chr(10).join(words))}</{kind}>'
+        body = f'   <{kind} type="{each.outcome}" message="{_xml(words[0])}">{_xml(chr(10).join(words))}</{kind}>'
         lines.extend((f"{opening}>", body, "  </testcase>"))
     lines.extend((" </testsuite>", "</testsuites>", ""))
     return "\n".join(lines)

@@ -1,0 +1,164 @@
+"""What typing says about expressions: findings with their places, their reasons and their repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from analyzer.expressions.ast import Expr, Filter, Member
+from analyzer.expressions.filters import FILTERS
+from analyzer.expressions.types import Reason, Type, because, describe
+from analyzer.language.suggest import hint, nearest
+from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
+from analyzer.syntax.nodes import Scalar
+from analyzer.syntax.scalars import offset_in_source
+from analyzer.syntax.source import Source
+
+#: What is not said of code that is never reached: it cannot happen there.
+_UNSAID_WHEN_DEAD: Final = frozenset(
+    {"nullable-access", "nullable-value", "needless-guard", "always-true", "never-true"}
+)
+
+
+class Site:
+    """Where an expression stands: the scalar that holds it. Turns offsets inside it into spans of the file."""
+
+    __slots__ = ("scalar", "source")
+
+    def __init__(self, source: Source, scalar: Scalar) -> None:
+        self.source = source
+        self.scalar = scalar
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The file's span of a part of the decoded scalar."""
+        scalar = self.scalar
+        if scalar.origin is not None:
+            return scalar.start, scalar.end
+        first = offset_in_source(self.source, scalar, start)
+        if end <= start:
+            return first, first
+        return first, offset_in_source(self.source, scalar, end - 1) + 1
+
+
+class Reports:
+    """Reports about the expressions of one file.
+
+    ``may_fault`` collects whether what was typed since it was cleared can fault. ``dead`` is above 0 while what is
+    typed is never reached, ``quiet`` while nothing is to be said.
+    """
+
+    __slots__ = ("dead", "may_fault", "problems", "quiet", "source")
+
+    def __init__(self, source: Source, problems: Problems) -> None:
+        self.source = source
+        self.problems = problems
+        self.may_fault = False
+        self.dead = 0
+        self.quiet = 0
+
+    def report(
+        self,
+        rule: str,
+        where: Expr | tuple[int, int],
+        site: Site,
+        message: str,
+        *,
+        why: Iterable[Reason] = (),
+        fixes: tuple[FixDraft, ...] = (),
+    ) -> None:
+        """Report at an expression, or at a span of the decoded scalar."""
+        if rule != "needless-guard":
+            self.may_fault = True
+        if self.quiet or (self.dead and rule in _UNSAID_WHEN_DEAD):
+            return
+        start, end = (where.start, where.end) if isinstance(where, Expr) else where
+        related = [(Place(r.start, r.end, r.path), r.text) for r in why if r.start >= 0]
+        if site.scalar.origin is not None:
+            fixes = ()
+            origin = site.scalar.origin
+            related.append((Place(origin.start, origin.end), "the anchored text that is used here"))
+        self.problems.report(rule, site.span(start, end), message, related=related, fixes=fixes)
+
+    def nullable_value(self, expr: Expr, type_: Type, site: Site, consequence: str) -> None:
+        """Report a value that may be null where null does not fit."""
+        text = site.scalar.text[expr.start : expr.end]
+        self.report(
+            "nullable-value",
+            expr,
+            site,
+            f"`{short_text(text)}` may be null, and {consequence}: {because(type_)}. "
+            "Give a default with `??`, or test it first.",
+            why=type_.why,
+        )
+
+    def needless_link(self, expr: Member, site: Site) -> None:
+        text = site.scalar.text
+        at = text.rfind("?.", expr.target.end, expr.name_start)
+        if at < 0:
+            return
+        fixes = self.replace(site, at, at + 2, ".", "Use `.`")
+        target = short_text(text[expr.target.start : expr.target.end])
+        self.report("needless-guard", (at, at + 2), site, f"`{target}` is never null here: `.` is enough.", fixes=fixes)
+
+    def replace(self, site: Site, start: int, end: int, text: str, title: str) -> tuple[FixDraft, ...]:
+        first, last = site.span(start, end)
+        return (FixDraft(title, "safe", (EditDraft(first, last, text),)),)
+
+    def null_access(self, target: Expr, what: str, type_: Type, site: Site, member: Member | None = None) -> None:
+        text = short_text(site.scalar.text[target.start : target.end])
+        verb = "is always null here" if type_.kind == "null" else "may be null"
+        fixes: tuple[FixDraft, ...] = ()
+        if member is not None and type_.kind != "null":
+            at = site.scalar.text.rfind(".", target.end, member.name_start)
+            if at >= 0:
+                first, _ = site.span(at, at + 1)
+                fixes = (FixDraft("Use `?.`", "unsafe", (EditDraft(first, first, "?"),)),)
+        where = target if member is None else (target.start, member.name_end)
+        self.report(
+            "nullable-access",
+            where,
+            site,
+            f"`{text}` {verb}, and reading {what} of null is a fault: {because(type_)}. Use `?.`, or test it first.",
+            why=type_.why,
+            fixes=fixes,
+        )
+
+    def unknown_member(self, expr: Member, target: Type, site: Site) -> None:
+        names = list(target.fields)
+        near = nearest(expr.name, names)
+        if target.kind in ("string", "list") and expr.name in ("length", "size", "count"):
+            message = f"A {target.kind} has no member `{expr.name}`; write `| length`."
+        elif target.kind != "object":
+            message = f"A value of type `{describe(target)}` has no members, so not `{expr.name}`."
+        elif not names:
+            message = f"The type declares no members, so `{expr.name}` cannot be read."
+        else:
+            listed = ", ".join(f"`{name}`" for name in names[:12])
+            message = f"There is no member `{expr.name}`; it has {listed}.{hint(expr.name, names)}"
+        fixes: tuple[FixDraft, ...] = ()
+        if near is not None:
+            first, last = site.span(expr.name_start, expr.name_end)
+            fixes = (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, near),)),)
+        self.report("unknown-member", (expr.name_start, expr.name_end), site, message, fixes=fixes)
+
+    def unknown_filter(self, expr: Filter, site: Site) -> None:
+        near = nearest(expr.name, FILTERS)
+        fixes: tuple[FixDraft, ...] = ()
+        if near is not None:
+            first, last = site.span(expr.name_start, expr.name_end)
+            fixes = (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, near),)),)
+        suffix = f" Did you mean `{near}`?" if near else ""
+        where = (expr.name_start, expr.name_end)
+        self.report("unknown-filter", where, site, f"There is no filter `{expr.name}`.{suffix}", fixes=fixes)
+
+    def settled(self, expr: Expr, truth: bool, site: Site, reason: str) -> None:
+        rule = "always-true" if truth else "never-true"
+        fault = self.may_fault
+        self.report(rule, expr, site, f"This is always {str(truth).lower()}: {reason}.")
+        self.may_fault = fault
+
+
+def short_text(text: str) -> str:
+    """A piece of text for a message: on one line, and cut when it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:59] + "…"

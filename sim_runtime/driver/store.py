@@ -1,0 +1,188 @@
+"""Where histories are kept. A store outlives the executor: after a crash the state is folded from what it gives back.
+
+Each transaction is written at once or not at all. What is read back is checked: a store that lost or changed a
+transaction in its middle is refused, with the run and place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from sim_runtime.history.encoding import BadRecord, record_json, record_of
+from sim_runtime.history.records import Record
+
+
+class StoreError(Exception):
+    """A store cannot be used; the message says why and what to do."""
+
+
+class Store(Protocol):
+    """What the driver needs of a store."""
+
+    def begin(self, run_id: str) -> None:
+        """A new run. Raises ``StoreError`` when the store holds one of that id already."""
+
+    def append(self, run_id: str, records: Sequence[Record]) -> None:
+        """One transaction, durable when this returns."""
+
+    def records(self, run_id: str) -> list[Record]:
+        """Everything that was written of a run, read again."""
+
+
+class MemoryStore:
+    """Keeps records in memory, as they are."""
+
+    __slots__ = ("_runs",)
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[Record]] = {}
+
+    def begin(self, run_id: str) -> None:
+        """A new run."""
+        if run_id in self._runs:
+            raise StoreError(f"the store already holds the run `{run_id}`; use another store or another run id")
+        self._runs[run_id] = []
+
+    def append(self, run_id: str, records: Sequence[Record]) -> None:
+        """One transaction."""
+        self._runs[run_id].extend(records)
+
+    def records(self, run_id: str) -> list[Record]:
+        """A copy of what was written."""
+        return list(self._runs[run_id])
+
+
+_SCHEMA: Final = """
+create table if not exists runs (id text primary key, position integer not null, header text) strict;
+create table if not exists transactions (
+    run text not null, number integer not null, records text not null, sum text not null, primary key (run, number)
+) strict, without rowid;
+"""
+_MARK: Final = 0x57464C31  # "WFL1"
+
+
+class SqliteStore:
+    """An SQLite file in WAL mode, one SQL transaction for each durable boundary; several runs may be in it.
+
+    ``sum`` of a transaction is the SHA-256 of the sum before it and its text, so that a missing or changed one shows.
+    """
+
+    def __init__(self, path: str, *, read_only: bool = False) -> None:
+        exists = os.path.exists(path)  # noqa: PTH110
+        if read_only and not exists:
+            raise StoreError(f"there is no store `{path}`")
+        self._path = path
+        self._sums: dict[str, tuple[int, str]] = {}
+        try:
+            target = f"file:{_uri(path)}?mode=ro" if read_only else f"file:{_uri(path)}"
+            self._db = sqlite3.connect(target, uri=True, isolation_level=None)
+            self._open(exists, read_only)
+        except sqlite3.Error as error:
+            raise StoreError(self._words(error)) from None
+
+    def _open(self, exists: bool, read_only: bool) -> None:
+        found = self._db.execute("pragma application_id").fetchone()[0]
+        tables = self._db.execute("select count(*) from sqlite_schema").fetchone()[0]
+        if found != _MARK and (tables or read_only):
+            raise StoreError(f"`{self._path}` is no store of workflow runs: choose another file")
+        if exists and tables:
+            state = self._db.execute("pragma quick_check(1)").fetchone()[0]
+            if state != "ok":
+                raise StoreError(f"the store `{self._path}` is damaged ({state}): restore it from a copy")
+        if not read_only:
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = normal")
+            self._db.execute(f"pragma application_id = {_MARK}")
+            self._db.executescript(_SCHEMA)
+
+    def _words(self, error: sqlite3.Error) -> str:
+        return f"the store `{self._path}` cannot be used: {error}; it may be torn or truncated, or no store at all"
+
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(self._words(error)) from None
+
+    def begin(self, run_id: str) -> None:
+        """A new run."""
+        if self._run("select 1 from runs where id = ?", (run_id,)):
+            raise StoreError(f"the store `{self._path}` already holds the run `{run_id}`: use another file or run id")
+        self._run(
+            "insert into runs select ?, coalesce(max(position), 0) + 1, null from runs", (run_id,)
+        )
+        self._sums[run_id] = (0, "")
+
+    def append(self, run_id: str, records: Sequence[Record]) -> None:
+        """One transaction."""
+        number, before = self._sums[run_id] if run_id in self._sums else self._last(run_id)
+        text = json.dumps(
+            [record_json(each) for each in records], ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        )
+        total = _sum(before, text)
+        self._run("insert into transactions values (?, ?, ?, ?)", (run_id, number + 1, text, total))
+        self._sums[run_id] = (number + 1, total)
+
+    def _last(self, run_id: str) -> tuple[int, str]:
+        rows = self._run(
+            "select number, sum from transactions where run = ? order by number desc limit 1", (run_id,)
+        )
+        return (rows[0][0], rows[0][1]) if rows else (0, "")
+
+    def records(self, run_id: str) -> list[Record]:
+        """Everything that was written of a run. Raises ``StoreError`` at the first transaction that does not fit."""
+        if not self._run("select 1 from runs where id = ?", (run_id,)):
+            raise StoreError(f"the store `{self._path}` holds no run `{run_id}`")
+        found: list[Record] = []
+        before = ""
+        rows = self._run("select number, records, sum from transactions where run = ? order by number", (run_id,))
+        for place, (number, text, total) in enumerate(rows, 1):
+            if number != place or _sum(before, text) != total:
+                after = found[-1].seq if found else 0
+                raise StoreError(
+                    f"the store `{self._path}` is torn: of the run `{run_id}` the transaction after record {after} is "
+                    "missing or was changed"
+                )
+            before = total
+            try:
+                found.extend(record_of(each) for each in json.loads(text))
+            except (BadRecord, ValueError) as error:
+                raise StoreError(f"the store `{self._path}` holds a record that cannot be read: {error}") from None
+        self._sums[run_id] = (len(rows), before)
+        return found
+
+    def runs(self) -> list[str]:
+        """The runs, in the order in which they began."""
+        return [row[0] for row in self._run("select id from runs order by position")]
+
+    def set_header(self, run_id: str, header: dict[str, Any]) -> None:
+        """Keep the header of a run's history."""
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
+        self._run("update runs set header = ? where id = ?", (text, run_id))
+
+    def header(self, run_id: str) -> dict[str, Any] | None:
+        """The header that was kept."""
+        rows = self._run("select header from runs where id = ?", (run_id,))
+        if not rows or rows[0][0] is None:
+            return None
+        found: dict[str, Any] = json.loads(rows[0][0])
+        return found
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+def _sum(before: str, text: str) -> str:
+    return hashlib.sha256(f"{before}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _uri(path: str) -> str:
+    from urllib.parse import quote
+
+    return quote(os.path.abspath(path))  # noqa: PTH100

@@ -1,0 +1,287 @@
+"""What holds for every Workfile, on Workfiles made at random."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim_runtime.core.evolve import evolve
+from sim_runtime.core.frames import EMPTY
+from sim_runtime.driver.protocol import CrashPoint, Decision, Script, ScriptedDecision, ScriptedEvent
+from sim_runtime.driver.run import Run
+from sim_runtime.history.encoding import record_json
+from sim_runtime.history.records import Record
+from tests.sim.generated import INPUTS, FunctionalWorld, Maker
+from tests.sim.lab import H, M, check, definition
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@lru_cache(maxsize=4096)
+def text_of(seed: int) -> str:
+    return Maker(seed).workfile()
+
+
+def script_of(seed: int, crashes: tuple[CrashPoint, ...] = ()) -> Script:
+    random = Random(seed)
+    events = tuple(
+        ScriptedEvent("lab.ping", {"id": random.choice("ab")}, f"e{n}", at_us=random.randint(0, 6) * 20 * M)
+        for n in range(random.randint(0, 4))
+    )
+    return Script(events=events, crashes=crashes, until_us=1000 * H)
+
+
+def make(seed: int, crashes: tuple[CrashPoint, ...] = (), latency: bool = False, **options: object) -> Run:
+    world = FunctionalWorld(seed, latency=latency)
+    script = script_of(seed, crashes)
+    return Run(definition(text_of(seed)), world, inputs=INPUTS, script=script, limit=20_000, **options)  # type: ignore[arg-type]
+
+
+@given(SEEDS, st.booleans())
+def test_every_run_ends_somewhere_and_is_well_formed(seed: int, latency: bool) -> None:
+    run = check(make(seed, latency=latency).finish())
+    assert run.over or run.status in ("suspended", "held")
+    if not run.over:
+        assert run.report()["waiting"], text_of(seed)
+        assert run.status == "held"
+        assert run.next_due() is None or run.now == run.start_us + 1000 * H
+
+
+@given(SEEDS)
+def test_the_fold_is_the_live_state_at_every_record(seed: int) -> None:
+    run = make(seed, latency=True)
+    state = EMPTY
+    seen = 0
+    while True:
+        records = run.step()
+        if not records:
+            due = run.next_due()
+            if due is None or due > run.start_us + 1000 * H:
+                break
+            run.now = due
+            continue
+        for record in run.records[seen:]:
+            state = evolve(state, record)
+        seen = len(run.records)
+        assert state == run.state
+
+
+@given(SEEDS)
+def test_single_assignment(seed: int) -> None:
+    run = make(seed, latency=True).finish()
+    bound: dict[str, int] = {}
+    for record in run.records:
+        if record.kind in ("step.succeeded", "step.skipped") or (
+            record.kind == "step.failed" and record.data["disposition"] == "continue"
+        ):
+            assert record.id not in bound, (text_of(seed), record)
+            bound[record.id] = record.seq
+        elif record.kind == "history.superseded":
+            gone = set(record.data["records"])
+            bound = {id_: seq for id_, seq in bound.items() if seq not in gone}
+
+
+@given(SEEDS)
+def test_an_action_that_succeeded_is_not_sent_again_in_its_generation(seed: int) -> None:
+    run = make(seed, latency=True).finish()
+    done: dict[str, int] = {}
+    for record in run.records:
+        if record.kind == "action.dispatched":
+            assert record.id not in done
+        elif record.kind == "action.succeeded":
+            done[record.id] = record.seq
+        elif record.kind == "history.superseded":
+            gone = set(record.data["records"])
+            done = {id_: seq for id_, seq in done.items() if seq not in gone}
+    assert isinstance(run.world, FunctionalWorld)
+    assert all(count == 1 for count in run.world.once.values())
+
+
+def outcome(run: Run) -> tuple[object, ...]:
+    report = run.report()
+    assert isinstance(run.world, FunctionalWorld)
+    return report["status"], report["result"], report["failure"], report["bindings"], report["holds"], run.world.counts
+
+
+def crash_points(run: Run, random: Random, most: int) -> list[CrashPoint]:
+    points = [CrashPoint(when, seq=record.seq) for record in run.records for when in ("before", "after")]
+    points = [point for point in points if point.seq is not None]
+    return random.sample(points, min(most, len(points)))
+
+
+def is_safe(run: Run) -> bool:
+    """Whether every write that was sent is keyed or inherent."""
+    return all(
+        each.data["idempotency"] != "none" or each.data["effect"] == "read"
+        for each in run.records
+        if each.kind in ("action.prepared", "compensation.prepared")
+    )
+
+
+@given(SEEDS)
+def test_a_crash_anywhere_changes_nothing_when_every_write_is_safe(seed: int) -> None:
+    plain = make(seed).finish()
+    if not is_safe(plain):
+        return
+    for point in crash_points(plain, Random(seed), 8):
+        crashed = check(make(seed, (point,)).finish())
+        if crashed.unfired:
+            continue
+        assert crashed.crashes == 1
+        assert outcome(crashed) == outcome(plain), (text_of(seed), point)
+
+
+@given(SEEDS)
+def test_a_crash_never_makes_an_unsafe_effect_happen_twice(seed: int) -> None:
+    plain = make(seed, latency=True).finish()
+    for point in crash_points(plain, Random(seed), 6):
+        crashed = check(make(seed, (CrashPoint(point.when, seq=point.seq, down_us=30 * M),), latency=True).finish())
+        assert isinstance(crashed.world, FunctionalWorld)
+        assert all(count == 1 for count in crashed.world.once.values()), (text_of(seed), point)
+        assert crashed.over or crashed.status == "held"
+
+
+@given(SEEDS)
+def test_a_cancellation_anywhere_ends_as_cancelled_without_undo(seed: int) -> None:
+    run = make(seed, latency=True)
+    random = Random(seed)
+    for _ in range(random.randint(0, 40)):
+        if not run.step():
+            due = run.next_due()
+            if due is None:
+                break
+            run.now = max(run.now, due)
+    undone = sum(1 for each in run.records if each.kind == "compensation.dispatched")
+    already = run.over
+    reply = run.cancel({"why": "test"})
+    assert reply.accepted is not already
+    run.finish()
+    check(run)
+    if not already:
+        assert run.status == "cancelled"
+        assert run.report()["cancel"] == {"reason": {"why": "test"}}
+        assert undone == sum(1 for each in run.records if each.kind == "compensation.dispatched")
+
+
+@given(SEEDS)
+def test_the_redo_set_is_within_what_the_analyzer_computed(seed: int) -> None:
+    from analyzer.check import engine_for
+    from analyzer.flow.analysis import analyse
+    from analyzer.flow.redo import redo_of
+    from tests.sim.lab import workflow_of
+
+    run = make(seed, latency=True).finish()
+    decided = [each for each in run.records if each.kind == "recovery.decided"]
+    if not decided:
+        return
+    assert engine_for
+    flow = analyse(workflow_of(text_of(seed)))
+    known = {scope.path: {step.path for step in flow.actions.named(scope.found)} for scope in redo_of(flow)}
+    for record in decided:
+        succeeded = active_successes(run.records, record)
+        inside = {path for id_, path in succeeded if any(_below(id_, above) for above in record.data["set"])}
+        plain = {_static(path) for path in inside}
+        assert plain <= known[_static(record.path)], (text_of(seed), record, plain)
+
+
+def active_successes(records: list[Record], until: Record) -> list[tuple[str, str]]:
+    found: dict[int, tuple[str, str]] = {}
+    for record in records:
+        if record is until:
+            break
+        if record.kind in ("action.succeeded",):
+            found[record.seq] = (record.id, record.path)
+        elif record.kind == "history.superseded":
+            for seq in record.data["records"]:
+                found.pop(seq, None)
+    return list(found.values())
+
+
+def _below(id_: str, above: str) -> bool:
+    from sim_runtime.history.paths import is_below
+
+    return is_below(id_, above)
+
+
+def _static(path: str) -> str:
+    import re
+
+    return re.sub(r"\[\d+\]", "[]", path)
+
+
+@given(SEEDS)
+def test_operators_can_bring_every_held_run_to_an_end(seed: int) -> None:
+    run = make(seed, latency=True).finish()
+    for _ in range(60):
+        if run.over:
+            break
+        holds = run.report()["holds"]
+        assert holds, text_of(seed)
+        for hold in holds:
+            kind = "authorize_recovery" if hold["reason"] == "recovery_limit" else "fail"
+            assert run.decide(Decision(hold["path"], "dana", kind, code="given_up")).accepted
+        run.finish()
+        check(run)
+    assert ScriptedDecision
+
+
+DIGEST = """
+import hashlib, json, sys
+from sim_runtime.history.encoding import record_json
+from tests.sim.test_properties import make
+digest = hashlib.sha256()
+for seed in range(60):
+    run = make(seed, latency=True).finish()
+    digest.update(json.dumps([record_json(each) for each in run.records]).encode())
+    digest.update(json.dumps(run.report()).encode())
+print(digest.hexdigest())
+"""
+
+
+def test_the_same_bytes_under_two_hash_seeds() -> None:
+    def digest(seed: str) -> str:
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", DIGEST], capture_output=True, text=True, env=environment, check=True
+        )
+        return done.stdout
+
+    assert digest("1") == digest("2")
+
+
+def test_the_generator_reaches_everything() -> None:
+    """A generator that made only simple runs would prove nothing."""
+    kinds: set[str] = set()
+    for seed in range(250):
+        kinds.update(each.kind for each in make(seed, latency=True).finish().records)
+    missing = {
+        "recovery.decided",
+        "history.superseded",
+        "compensation.succeeded",
+        "generation.started",
+        "handler.entered",
+        "hold.entered",
+        "event.accepted",
+        "event.refused",
+        "timer.released",
+        "subscription.released",
+        "retry.scheduled",
+        "state.entered",
+        "action.ambiguous",
+        "iterations.planned",
+        "step.skipped",
+    } - kinds
+    assert not missing
+    assert json.dumps(record_json(make(3).finish().records[0]))
+
+
+if __name__ == "__main__":
+    pytest.main([__file__])

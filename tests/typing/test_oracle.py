@@ -1,0 +1,99 @@
+"""Null safety and static types against every execution of thousands of small Workfiles.
+
+Sound: what faults on null in some execution is reported, static types contain the values at run time, `may_fault` false
+means no fault, and a guard that is called needless never meets null. Precise: nothing is reported that cannot be null
+with every guard free to go either way.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.expressions import narrowing, scope, typing
+from analyzer.expressions.ast import Member
+from analyzer.expressions.reports import Reports
+from analyzer.model import constructs
+from analyzer.model import typing as model
+from analyzer.model.failing import Escapes
+from tests.typing.executor import TooManyExecutions
+from tests.typing.generator import Generator
+from tests.typing.judge import faults_of
+
+CHUNK = 250
+SMALL = 18  # chunks of Workfiles of up to about 6 steps
+LARGE = 2  # of up to about 9
+MUTANT_SEEDS = 400
+
+
+def wrong(seed: int | random.Random, size: int) -> str:
+    """What the analyzer gets wrong about one Workfile, with its text; empty when nothing."""
+    text = Generator(seed, size).workfile()
+    try:
+        found = faults_of(text)
+    except TooManyExecutions:
+        return ""
+    return "\n".join([*found, text]) if found else ""
+
+
+@pytest.mark.parametrize("chunk", range(SMALL))
+def test_small_workfiles(chunk: int) -> None:
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        assert not (answer := wrong(seed, 6)), f"seed {seed}, size 6\n{answer}"
+
+
+@pytest.mark.parametrize("chunk", range(LARGE))
+def test_larger_workfiles(chunk: int) -> None:
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        assert not (answer := wrong(seed, 9)), f"seed {seed}, size 9\n{answer}"
+
+
+@given(st.randoms(use_true_random=False), st.integers(2, 7))
+def test_any_workfile(choices: random.Random, size: int) -> None:
+    assert not (answer := wrong(choices, size)), answer
+
+
+def test_few_workfiles_have_too_many_executions_to_try() -> None:
+    skipped = 0
+    for seed in range(CHUNK):
+        try:
+            faults_of(Generator(seed, 6).workfile())
+        except TooManyExecutions:
+            skipped += 1
+    assert skipped < CHUNK // 20
+
+
+# -- that the oracle sees a fault of the analyzer
+
+
+def first_answer() -> str:
+    """The first thing that is wrong, over some seeds."""
+    return next(filter(None, (wrong(seed, 6).partition("\n")[0] for seed in range(MUTANT_SEEDS))), "")
+
+
+Patch = tuple[object, str, Any]
+#: What is broken, and how.
+MUTANTS: dict[str, list[Patch]] = {
+    "no failure leaves a step": [(Escapes, "past_handlers", lambda self, step: False)],
+    "facts outlive their branch": [
+        (module, "join_facts", lambda a, b: a if a is not None else b) for module in (narrowing, constructs, model)
+    ],
+    "an optional field is never null": [
+        (module, "field_type", lambda field, name: field.type) for module in (scope, typing)
+    ],
+    "what is dead is not known": [(Reports, "dead", property(lambda self: 0, lambda self, value: None))],
+    "tags tell nothing": [(narrowing, "_together", lambda facts, root, parent: facts)],
+    "a list's end tells nothing of what it binds": [(constructs, "settled", lambda names, facts: names)],
+    "a chain goes on after parentheses": [(typing, "same_chain", lambda expr: isinstance(expr, Member))],
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_fault_of_the_analyzer_is_seen(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for owner, name, replacement in MUTANTS[mutant]:
+        monkeypatch.setattr(owner, name, replacement)
+    assert first_answer()
