@@ -6,9 +6,10 @@ of a project, so that a child workflow is analysed once however many callers it 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from analyzer.findings import Edit, Finding, Fix, Range, Related
 from analyzer.flow.control import check_control
@@ -29,6 +30,8 @@ MAX_FINDINGS: Final = 2_000
 """Findings of one file that are reported; past them one more says so."""
 MAX_ANALYSES: Final = 256
 """Analysed Workfiles that an engine keeps; the one analysed longest ago goes first."""
+
+Part = TypeVar("Part")
 
 #: (line, column) from 1, text, whether it stands on a line of its own.
 Comment = tuple[int, int, str, bool]
@@ -140,10 +143,12 @@ def check_file(
             return FileResult([], [], tuple(sorted(trace.paths)), trace.reads_index)
         claimed = project.config.target.profiles if profiles is None else profiles
         problems = _problems_of(project, document, claimed)
-        findings = [_finding(project, document, each) for each in problems]
+        if len(problems) > MAX_FINDINGS:
+            problems.sort(key=_place_order)
+        findings = [_finding(project, document, each) for each in problems[:MAX_FINDINGS]]
     findings.sort(key=Finding.sort_key)
-    if len(findings) > MAX_FINDINGS:
-        findings = [*findings[:MAX_FINDINGS], _too_many(project, document, len(findings))]
+    if len(problems) > MAX_FINDINGS:
+        findings.append(_too_many(project, document, len(problems)))
     comments = [_comment(document.source, each) for each in document.tree.comments]
     return FileResult(findings, comments, tuple(sorted(trace.paths)), trace.reads_index)
 
@@ -232,6 +237,11 @@ def _comment(source: Source, comment: object) -> Comment:
     return line + 1, column + 1, comment.text, comment.own_line
 
 
+def _place_order(problem: Problem) -> tuple[int, int, str, str]:
+    """The order of the findings that problems of one file make."""
+    return problem.start, max(problem.start, problem.end), problem.rule, problem.message
+
+
 def _finding(project: Project, document: Document, problem: Problem) -> Finding:
     info = rule(problem.rule)
     source = document.source
@@ -270,6 +280,34 @@ def _too_many(project: Project, document: Document, count: int) -> Finding:
     return _finding(project, document, Problem("limit-exceeded", 0, 0, message))
 
 
+def _entry_start(entry: Entry) -> int:
+    return entry.key.start
+
+
+def _entry_end(entry: Entry) -> int:
+    return entry.value.end
+
+
+def _node_start(node: Node) -> int:
+    return node.start
+
+
+def _node_end(node: Node) -> int:
+    return node.end
+
+
+def _part_at(parts: list[Part], offset: int, start_of: Callable[[Part], int], end_of: Callable[[Part], int]) -> int:
+    """The first part whose span holds an offset, its end included; -1 for none."""
+    position = bisect_right(parts, offset, key=start_of) - 1
+    if position < 0:
+        return -1
+    # In an alias use all parts have one span; elsewhere the one before may end where this one starts.
+    position = bisect_left(parts, start_of(parts[position]), key=start_of)
+    if position > 0 and end_of(parts[position - 1]) >= offset:
+        return position - 1
+    return position if offset <= end_of(parts[position]) else -1
+
+
 def route_of(root: Node | None, offset: int) -> str:
     """The symbolic place of an offset: ``steps[2].charge.retry``; it stays the same when lines move."""
     parts: list[str] = []
@@ -277,17 +315,16 @@ def route_of(root: Node | None, offset: int) -> str:
     while node is not None:
         found: Node | None = None
         if isinstance(node, Mapping):
-            for entry in node.entries:
-                if entry.key.start <= offset <= entry.value.end:
-                    name = entry.key.text if isinstance(entry.key, Scalar) else "?"
-                    parts.append(f".{name}" if parts else name)
-                    found = None if offset < entry.key.end else entry.value
-                    break
+            position = _part_at(node.entries, offset, _entry_start, _entry_end)
+            if position >= 0:
+                entry = node.entries[position]
+                name = entry.key.text if isinstance(entry.key, Scalar) else "?"
+                parts.append(f".{name}" if parts else name)
+                found = None if offset < entry.key.end else entry.value
         elif isinstance(node, Sequence):
-            for position, item in enumerate(node.items):
-                if item.start <= offset <= item.end:
-                    parts.append(f"[{position}]")
-                    found = item
-                    break
+            position = _part_at(node.items, offset, _node_start, _node_end)
+            if position >= 0:
+                parts.append(f"[{position}]")
+                found = node.items[position]
         node = found
     return "".join(parts)

@@ -7,6 +7,7 @@ Two steps, so that the first can be cached with the analysis: ``find_directives`
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -67,9 +68,13 @@ def find_directives(text: str, comments: Iterable[Comment]) -> tuple[Directive, 
     if not marked:
         return ()
     lines = split_lines(text)
+    content = _content_lines(lines)
     directives: list[Directive] = []
     for line, column, comment, own_line in sorted(marked):
-        target = _next_content_line(lines, line) if own_line else line
+        target = line
+        if own_line:
+            index = bisect_right(content, line)
+            target = content[index] if index < len(content) else len(lines) + 1
         marks = list(_MARK.finditer(comment))
         for position, mark in enumerate(marks):
             end = marks[position + 1].start() if position + 1 < len(marks) else len(comment)
@@ -77,15 +82,9 @@ def find_directives(text: str, comments: Iterable[Comment]) -> tuple[Directive, 
     return tuple(directives)
 
 
-def _next_content_line(lines: Sequence[str], line: int) -> int:
-    """The first line after ``line`` that is neither empty nor a comment; past the end when there is none."""
-    number = line + 1
-    while number <= len(lines):
-        stripped = lines[number - 1].strip()
-        if stripped and not stripped.startswith("#"):
-            return number
-        number += 1
-    return number
+def _content_lines(lines: Sequence[str]) -> list[int]:
+    """The numbers of the lines that are neither empty nor a comment."""
+    return [number for number, line in enumerate(lines, start=1) if (text := line.strip()) and not text.startswith("#")]
 
 
 def _directive(
@@ -158,8 +157,9 @@ def apply_suppressions(
             hidden.append(Suppressed(finding, "inSource", directives[hit[0]].reason))
     quiet = [family for family in OCCASIONAL_FAMILIES if family not in set(run_families)]
     partial = any(finding.code in PARTIAL_FAMILIES for finding in findings)
+    own = _names_of_itself(directives)
     for finding in _unused(path, directives, used, known, quiet, partial):
-        hit = _covering(finding, directives)
+        hit = _covering(finding, directives, own)
         if hit is None:
             kept.append(finding)
         else:
@@ -180,11 +180,26 @@ def _hit(finding: Finding, directives: Sequence[Directive], numbers: Iterable[in
     return None
 
 
-def _covering(finding: Finding, directives: Sequence[Directive]) -> tuple[int, int] | None:
-    """For an unused suppression: a directive acts on its comment too, and on the comments down to its target."""
+def _names_of_itself(directives: Sequence[Directive]) -> list[tuple[int, int]]:
+    """The first name of each directive, where it has one, that suppresses unused suppressions."""
+    found: list[tuple[int, int]] = []
+    for number, directive in enumerate(directives):
+        position = next((at for at, name in enumerate(directive.names) if _of_itself(name)), None)
+        if position is not None:
+            found.append((number, position))
+    return found
+
+
+def _covering(
+    finding: Finding, directives: Sequence[Directive], own: Sequence[tuple[int, int]]
+) -> tuple[int, int] | None:
+    """For an unused suppression: a directive acts on its comment too, and on the comments down to its target.
+
+    Targets grow with the lines, so the first of ``own`` that reaches down to the finding is the only one to ask.
+    """
     line = finding.range.start_line
-    numbers = [number for number, directive in enumerate(directives) if directive.line <= line <= directive.target]
-    return _hit(finding, directives, numbers)
+    index = bisect_left(own, line, key=lambda hit: directives[hit[0]].target)
+    return own[index] if index < len(own) and directives[own[index][0]].line <= line else None
 
 
 def _of_itself(name: Name) -> bool:

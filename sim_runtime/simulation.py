@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from analyzer.check import engine_for
 from analyzer.driver import Engine, Options, check_files
 from analyzer.findings import Finding
-from analyzer.model.nodes import Workflow, all_steps
+from analyzer.model.nodes import Workflow
 from analyzer.model.problems import Problems
+from analyzer.workspace.files import file_kind
 from analyzer.workspace.project import Project, project_for
 from sim_runtime.core.compiling import CannotRun, definition_of
 from sim_runtime.driver.protocol import CrashPoint
@@ -218,6 +219,9 @@ def load_workflow(path: str) -> tuple[Project, Workflow]:
     project = project_for(path)
     if project.problems:
         raise CannotSimulate(project.problems[0])
+    if file_kind(path) != "workflow":
+        advice = "; play it with `--scenario`, or with `workfile test`" if file_kind(path) == "scenario" else ""
+        raise CannotSimulate(f"`{_shown(path)}` is no Workfile{advice}")
     workflow = None if project.document(path) is None else engine_for(project).typed(path)
     if workflow is None:
         raise CannotSimulate(f"cannot read `{_shown(path)}`: {project.unreadable(path) or 'it cannot be analysed'}")
@@ -258,11 +262,6 @@ def _refuse_errors(project: Project, workflow: Workflow, scenario: Scenario) -> 
     if errors:
         words = "an error" if len(errors) == 1 else f"{len(errors)} errors"
         raise CannotSimulate(f"`{_shown(errors[0].path)}` cannot be run: there is {words} to mend first", errors, files)
-
-
-def step_count(workflow: Workflow) -> int:
-    """The steps of a Workfile."""
-    return sum(1 for _ in all_steps(workflow))
 
 
 def _shown(path: str) -> str:

@@ -50,6 +50,11 @@ class Stepper:
         """Whether the run has its outcome."""
         return self.simulation.run.over
 
+    @property
+    def started(self) -> bool:
+        """Whether there is a state to look at: something was written, and the executor is up."""
+        return self.simulation.run.state.root is not None
+
     # Moving on.
 
     def into(self) -> list[Record]:

@@ -36,9 +36,7 @@ def simulation_options(command: Command) -> Command:
     """The options that say what is simulated."""
     options = (
         click.option("--scenario", metavar="SCENARIO", help="The outside world, and what happens to the run."),
-        click.option(
-            "--input", "inputs", multiple=True, metavar="NAME=YAML", help="An input, before the scenario's."
-        ),
+        click.option("--input", "inputs", multiple=True, metavar="NAME=YAML", help="An input, before the scenario's."),
         click.option("--trigger", metavar="FILE", help="The payload of the root trigger, YAML or JSON (`-`: stdin)."),
         click.option("--store", metavar="FILE.sqlite", help="Keep the run's records in this store."),
         click.option("--history", metavar="OUT.history.jsonl", help="Write the run's history to this file."),

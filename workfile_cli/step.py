@@ -108,6 +108,8 @@ def _lines(session: Session) -> Iterator[str]:
             yield prompt.prompt(PROMPT)
         except EOFError:
             return
+        except KeyboardInterrupt:
+            continue  # the line is given up, the run is not
 
 
 class Session:
@@ -127,6 +129,8 @@ class Session:
 
     def words(self) -> list[str]:
         """What can be completed: commands, triggers, and where the run is held."""
+        if not self.stepper.started:
+            return list(COMMANDS)
         report = self.simulation.run.report()
         triggers = [each["trigger"] for each in report["waiting"] if "trigger" in each]
         return [*COMMANDS, *dict.fromkeys(triggers), *(each["path"] for each in report["holds"])]
@@ -219,6 +223,10 @@ class Session:
     def state(self, _rest: str) -> None:
         from workfile_cli.run import summary
 
+        if not self.stepper.started:
+            what = "the executor is down; `resume` brings it back" if self.stepper.down else "nothing has happened yet"
+            self.answer("state", text=what, state=None)
+            return
         report = self.simulation.report
         bindings = json.dumps(report["bindings"], ensure_ascii=False)
         text = summary(report, self.colour) + self.style(f"  bindings  {bindings}", "plain")
@@ -235,13 +243,17 @@ class Session:
             for each in shown
         ]
         text = "\n".join(self.style(line, "plain") for line in lines)
-        self.answer("history", text=text or "nothing is written yet", raw=True, records=shown)
+        nothing = "the executor is down; `resume` brings it back" if self.stepper.down else "nothing is written yet"
+        self.answer("history", text=text or nothing, raw=True, records=shown)
 
     def effects(self, _rest: str) -> None:
-        effects = self.simulation.run.report()["effects"]
-        lines = [f"{e['action']} at `{e['path']}`: {e['count']}, called {e['invocations']}" for e in effects]
+        from dataclasses import asdict
+
+        effects = self.simulation.run.world.effects()
+        lines = [f"{each.action} at `{each.path}`: {each.count}, called {each.invocations}" for each in effects]
         text = "\n".join(self.style(line, "plain") for line in lines)
-        self.answer("effects", text=text or "nothing was called yet", raw=True, effects=effects)
+        listed = [asdict(each) for each in effects]
+        self.answer("effects", text=text or "nothing was called yet", raw=True, effects=listed)
 
     def help(self, _rest: str) -> None:
         lines = [f"{f'{verb} {after}'.strip():<34} {what}" for verb, (after, what) in COMMANDS.items()]
@@ -273,6 +285,8 @@ class Session:
         from sim_runtime.history.encoding import time_text
 
         run = self.simulation.run
+        if not self.stepper.started:
+            return "nothing was written"
         report = run.report()
         waits = dict.fromkeys(f"`{each['path']}`" for each in report["waiting"])
         holds = [f"`{each['path']}` ({each['reason']})" for each in report["holds"]]

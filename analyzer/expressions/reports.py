@@ -44,10 +44,11 @@ class Reports:
     """Reports about the expressions of one file.
 
     ``may_fault`` collects whether what was typed since it was cleared can fault. ``dead`` is above 0 while what is
-    typed is never reached, ``quiet`` while nothing is to be said.
+    typed is never reached, ``quiet`` while nothing is to be said. ``said`` is ``needless`` or ``faults`` while only
+    needless guards are to be told, or only what is not about them.
     """
 
-    __slots__ = ("dead", "may_fault", "problems", "quiet", "source")
+    __slots__ = ("dead", "may_fault", "problems", "quiet", "said", "source")
 
     def __init__(self, source: Source, problems: Problems) -> None:
         self.source = source
@@ -55,6 +56,7 @@ class Reports:
         self.may_fault = False
         self.dead = 0
         self.quiet = 0
+        self.said = ""
 
     def report(
         self,
@@ -67,8 +69,11 @@ class Reports:
         fixes: tuple[FixDraft, ...] = (),
     ) -> None:
         """Report at an expression, or at a span of the decoded scalar."""
-        if rule != "needless-guard":
+        needless = rule == "needless-guard"
+        if not needless:
             self.may_fault = True
+        if self.said and needless is not (self.said == "needless"):
+            return
         if self.quiet or (self.dead and rule in _UNSAID_WHEN_DEAD):
             return
         start, end = (where.start, where.end) if isinstance(where, Expr) else where

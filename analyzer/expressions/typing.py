@@ -419,12 +419,7 @@ class ExpressionTyper(Reports):
 
     def _coalesce(self, left_expr: Expr, right_expr: Expr, whole: Expr, env: Env, site: Site) -> Type:
         left = self.infer(left_expr, env, site)
-        facts: Facts | None = env.facts
-        if left.may_be_null:
-            facts = self.narrowing.narrow_to(left_expr, NULL, env)
-        elif left.kind not in ("any", "never"):
-            facts = None
-        right = self._infer_under(facts, right_expr, env, site)
+        right = self._default(left_expr, left, right_expr, env, site)
         if left.kind == "any" and not left.nullable:
             return ANY
         if not left.may_be_null:
@@ -442,6 +437,26 @@ class ExpressionTyper(Reports):
                 )
             return left
         return join(left.not_null(), right)
+
+    def _default(self, left_expr: Expr, left: Type, right: Expr, env: Env, site: Site) -> Type:
+        """The type of the right side of ``??``: it is evaluated only when the left one is null."""
+        facts: Facts | None = env.facts
+        if left.may_be_null:
+            facts = self.narrowing.narrow_to(left_expr, NULL, env)
+        elif left.kind not in ("any", "never"):
+            facts = None
+        if facts is None or facts is env.facts or self.quiet or self.said == "faults":
+            return self._infer_under(facts, right, env, site)
+        # That the left side was null keeps a fault away, but it makes no guard needless: people do not reason so far.
+        said, fault = self.said, self.may_fault
+        self.said = "needless"
+        type_ = self._infer_under(env.facts, right, env, site)
+        self.may_fault = fault
+        if said != "needless":
+            self.said = "faults"
+            type_ = self._infer_under(facts, right, env, site)
+        self.said = said
+        return type_
 
     def _equality(self, expr: Binary, left: Type, right: Type, site: Site) -> None:
         for operand, other, side in ((expr.left, right, expr.right), (expr.right, left, expr.left)):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from analyzer.flow.facts import carries_undo, may_take_effect_and_fail, unsafe_to_repeat
-from analyzer.model.nodes import Recovery, State, Step, StepList, Workflow
+from analyzer.model.nodes import Recovery, State, Step, StepList, Workflow, child_lists
 
 NO_BITS: Final = (0, 0)
 FEW: Final = 16
@@ -78,30 +78,30 @@ def number_actions(workflow: Workflow, called: dict[Workflow, list[StepList]], *
     numbers = Numbers()
     base = Actions()
     for home, lists in called.items():
-        for step in (step for each in lists for step in each.steps):
-            if step.call is not None and (every or _matters(step)):
-                numbers.bits[step] = base.add(step, home)
-    stack: list[tuple[StepList, Actions | None]] = []
+        for each in lists:
+            for called_step in each.steps:
+                if called_step.call is not None and (every or _matters(called_step)):
+                    numbers.bits[called_step] = base.add(called_step, home)
     root = _table(workflow.recovery, None, base, numbers)
     tops: list[Workflow | State] = [workflow] if workflow.states is None else list(workflow.states.values())
-    for top in tops:
+    stack: list[tuple[Iterator[Step], Actions | None]] = []
+    for top in reversed(tops):
         table = root if isinstance(top, Workflow) else _table(top.recovery, root, base, numbers)
-        stack += [(each, table) for each in (top.top_lists if isinstance(top, Workflow) else top.lists)]
-    stack.reverse()
+        lists = top.top_lists if isinstance(top, Workflow) else top.lists
+        stack += [(iter(each.steps), table) for each in reversed(lists)]
     while stack:
-        place, table = stack.pop()
-        below: list[tuple[StepList, Actions | None]] = []
-        for step in place.steps:
-            if step.call is not None:
-                if table is not None and (every or _matters(step)):
-                    numbers.bits[step] = table.add(step, workflow)
-                if step.reconcile is not None and step.reconcile.steps is not None:
-                    below.append((step.reconcile.steps, table))
-            elif step.lists or step.recovery is not None:
-                inner = _table(step.recovery, table, base, numbers)
-                below += [(each, inner) for each in step.lists]
-            below += [(handler.steps, table) for handler in step.handlers if handler.steps is not None]
-        stack += reversed(below)
+        steps, table = stack[-1]
+        step = next(steps, None)
+        if step is None:
+            stack.pop()
+            continue
+        if step.call is not None and table is not None and (every or _matters(step)):
+            numbers.bits[step] = table.add(step, workflow)
+        if step.lists or step.handlers or step.reconcile is not None or step.recovery is not None:
+            inner = _table(step.recovery, table, base, numbers)
+            own = set(step.lists)
+            below = [(iter(each.steps), inner if each in own else table) for each in child_lists(step)]
+            stack += reversed(below)
     return numbers
 
 

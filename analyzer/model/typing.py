@@ -23,6 +23,7 @@ from analyzer.expressions.types import (
     join,
     mismatch,
     record,
+    same,
 )
 from analyzer.expressions.typing import ExpressionTyper
 from analyzer.language.vocabulary import RUN_FIELDS
@@ -38,7 +39,8 @@ from analyzer.syntax.source import Source
 
 ERROR_TYPE = record({"code": Field(STRING), "message": Field(STRING), "details": Field(ANY), "step": Field(STRING)})
 RUN_TYPE = record({name: Field(TIMESTAMP if kind == "timestamp" else STRING) for name, kind in RUN_FIELDS.items()})
-MAX_STATE_PASSES = 3
+#: Each pass carries types over one more read of another state.
+MAX_STATE_PASSES = 16
 
 
 @dataclass(slots=True)
@@ -122,11 +124,11 @@ class WorkflowTyper:
         states = self.workflow.states or {}
         loud, reads = self.problems, self.reads
         self._use(Problems())
-        before: list[str] = []
-        for _ in range(MAX_STATE_PASSES):
+        before: list[Type] = []
+        for _ in range(min(len(states) + 1, MAX_STATE_PASSES)):
             self._states_once(states, env)
-            now = [describe(step.binding) for state in states.values() for step in state.all_steps if step.binding]
-            if now == before:
+            now = [step.binding or ANY for state in states.values() for step in state.all_steps]
+            if len(before) == len(now) and all(map(same, before, now)):
                 break
             before = now
         self.reads = reads

@@ -9,6 +9,8 @@ from analyzer.report.width import widths
 TAB_WIDTH = 4
 MAX_WIDTH = 120
 _CUT = "…"
+_NEAR = 1_000
+"""Characters before a place, and from its start on, that are looked at: more never fits a line of the report."""
 
 
 def render_excerpt(lines: list[str], place: Range, width: int = MAX_WIDTH) -> tuple[str, str] | None:
@@ -21,15 +23,18 @@ def render_excerpt(lines: list[str], place: Range, width: int = MAX_WIDTH) -> tu
     line = lines[place.start_line - 1]
     start = min(place.start_column - 1, len(line))
     end = len(line.rstrip()) if place.end_line > place.start_line else min(place.end_column - 1, len(line))
-    cells = _cells(line)
     marks = max(1, end - start)
-    first, last = _window([columns for _, columns in cells], start, start + marks, width)
+    skipped = max(0, start - _NEAR)
+    part = line[skipped : start + _NEAR]
+    start -= skipped
+    cells = _cells(part)
+    first, last = _window([columns for _, columns in cells], start, start + marks, width, whole=len(part) == len(line))
     shown = "".join(text for text, _ in cells[first:last])
     before = sum(columns for _, columns in cells[first:start])
     under = sum(columns for _, columns in cells[start : min(start + marks, last)]) or 1
-    if first > 0:
+    if first > 0 or skipped:
         shown, before = _CUT + shown, before + 1
-    if last < len(cells):
+    if last < len(cells) or skipped + len(part) < len(line):
         shown += _CUT
     return shown, " " * before + "^" * under
 
@@ -52,9 +57,12 @@ def _cells(line: str) -> list[tuple[str, int]]:
     return cells
 
 
-def _window(columns: list[int], start: int, end: int, width: int) -> tuple[int, int]:
-    """The characters ``[first, last)`` to show so that the place is in sight and the line fits ``width``."""
-    if sum(columns) <= width:
+def _window(columns: list[int], start: int, end: int, width: int, *, whole: bool) -> tuple[int, int]:
+    """The characters ``[first, last)`` to show so that the place is in sight and the line fits ``width``.
+
+    ``whole``: there is no more of the line than these characters.
+    """
+    if whole and sum(columns) <= width:
         return 0, len(columns)
     room = max(width - 2, 8)  # a cut mark on both sides
     first = last = min(start, len(columns))

@@ -213,7 +213,7 @@ def _remove(state: State, scope: Address, target: Address) -> None:
     segment = target[-1]
 
     def change(parent: Frame) -> None:
-        if isinstance(parent.info, Run):
+        if isinstance(parent.info, Run) and segment in parent.info.entries:
             _forget_entry(parent, segment)
         elif isinstance(parent.info, Members):
             _free_place(parent, gone)
@@ -231,11 +231,7 @@ def _remove(state: State, scope: Address, target: Address) -> None:
 
 def _forget_entry(run: Frame, segment: str) -> None:
     entries = run.info.entries
-    if segment in entries:
-        place = entries.index(segment)
-        run.info = run.info._replace(entries=entries[:place], next=segment.partition("#")[0])
-    else:
-        run.cursor = 0
+    run.info = run.info._replace(entries=entries[: entries.index(segment)], next=segment.partition("#")[0])
 
 
 def _free_place(parent: Frame, gone: Frame) -> None:

@@ -8,6 +8,7 @@ write without loss, stands with all its digits, as the language's whole numbers 
 from __future__ import annotations
 
 import json
+import re
 from hashlib import sha256
 from typing import Any, Final
 
@@ -15,13 +16,13 @@ from analyzer.expressions.faults import Fault
 from analyzer.expressions.values import MAX_VALUE_NODES, Budget, canonical_json
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 
-MAX_DEPTH: Final = 600
-_SAFE: Final = 2**53
-
-#: The C encoder writes the same bytes as long as there are no fractions and all keys are ASCII.
 _encode = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False, check_circular=False
 ).encode
+
+#: A number that the C encoder may write otherwise: a fraction, an exponent, or so long that it may be past 2**53. Where
+#: it stands inside a text it is nothing of the kind, and the slower way is taken for nothing.
+_UNSURE = re.compile(r"[\[,:]-?\d+(?:[.eE]|(?<=\d{16}))")
 
 
 class NotCanonical(ValueError):
@@ -31,13 +32,18 @@ class NotCanonical(ValueError):
 def canonical_bytes(value: Any) -> bytes:
     """The canonical JSON of plain JSON data. Raises ``NotCanonical``."""
     try:
-        if _is_plain(value, 0):
-            return _encode(value).encode()
+        if type(value) is dict or type(value) is list:
+            text = _encode(value)
+            # Keys are sorted by code point here and by UTF-16 there: the same for ASCII.
+            if (text.isascii() or _has_ascii_keys(value)) and _UNSURE.search(text) is None:
+                return text.encode()
         return _by_library(value)
     except UnicodeEncodeError:
         raise NotCanonical("a text holds half a character (a lone surrogate)") from None
     except RecursionError:
         raise NotCanonical("it is nested too deeply") from None
+    except (TypeError, ValueError) as error:
+        raise error if isinstance(error, NotCanonical) else NotCanonical(str(error)) from None
 
 
 def digest_of(value: Any) -> str:
@@ -50,22 +56,17 @@ def chained(previous: str, data: bytes) -> str:
     return sha256(previous.encode("ascii") + data).hexdigest()
 
 
-def _is_plain(value: Any, depth: int) -> bool:
-    kind = type(value)
-    if kind is str or kind is bool or value is None:
-        return True
-    if kind is int:
-        return bool(-_SAFE < value < _SAFE)
-    if depth > MAX_DEPTH:
-        raise NotCanonical("it is nested too deeply")
-    if kind is dict:
-        return all(
-            type(key) is str and key.isascii() and (type(each) is str or _is_plain(each, depth + 1))
-            for key, each in value.items()
-        )
-    if kind is list:
-        return all(type(each) is str or _is_plain(each, depth + 1) for each in value)
-    return False
+def _has_ascii_keys(value: Any) -> bool:
+    stack = [value]
+    while stack:
+        each = stack.pop()
+        if type(each) is dict:
+            if not all(map(str.isascii, each)):
+                return False
+            stack.extend(each.values())
+        elif type(each) is list:
+            stack.extend(each)
+    return True
 
 
 def _by_library(value: Any) -> bytes:

@@ -6,6 +6,7 @@ lists where they stand, as JSON pointers into ``data``, so that texts which only
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from analyzer.expressions.times import Duration, Timestamp, format_timestamp, parse_timestamp
@@ -80,6 +81,7 @@ def record_of(json: Json) -> Record:
         raise BadRecord(f"it is not of the form of a record: {error}") from None
 
 
+@lru_cache(maxsize=1_024)  # many records are of one instant
 def time_text(us: int) -> str:
     """An instant as RFC 3339."""
     return format_timestamp(Timestamp(us))

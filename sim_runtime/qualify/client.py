@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
+import re
 import socket
 import ssl
 import threading
@@ -19,6 +20,7 @@ REQUEST_SECONDS: Final = 20.0
 MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 PROTOCOL_VERSION: Final = "2.0"
 DISCOVERY_PATH: Final = "/.well-known/openwop"
+_HOST: Final = re.compile(r"[A-Za-z0-9._:-]{1,253}")
 
 
 class TransportLoss(Exception):
@@ -89,6 +91,8 @@ def read_address(url: str) -> Address:
         raise BadAddress(f"`{url}` is not an http or https URL such as `http://127.0.0.1:8080`.")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise BadAddress(f"`{url}` holds more than scheme, host, port and path: leave the rest out.")
+    if not _HOST.fullmatch(parts.hostname):
+        raise BadAddress(f"`{url}` does not name a host that can be asked.")
     if not parts.path.isascii() or any(each <= " " for each in parts.path):
         raise BadAddress(f"the path of `{url}` holds characters that URLs do not have: percent-encode them.")
     default = 443 if parts.scheme == "https" else 80
@@ -138,6 +142,9 @@ class Client:
             connection.request(method, self.address.base + path, _encoded(body), self._headers(body is not None))
             response = connection.getresponse()
             data = response.read(MAX_REPLY_BYTES + 1)
+            if response.length and len(data) <= MAX_REPLY_BYTES:
+                # The library takes a body that ends too early for a whole one.
+                raise http.client.IncompleteRead(data, response.length)
         except (OSError, http.client.HTTPException, ValueError) as error:
             connection.close()
             raise _lost(error, f"{method} {path}") from None

@@ -7,8 +7,9 @@ exercise. An answer that is lost is never a verdict.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sim_runtime.qualify.bundle import Row
@@ -173,6 +174,8 @@ class Kill:
     recovery_class: str | None
     bound_ms: float
     declared: bool
+    #: When the seam's answer was read, on the monotonic clock.
+    answered: float
     back_in: float
     watch: DeathWatch
     reply: Mapping[str, Any]
@@ -183,6 +186,7 @@ def fire(course: Course, body: Mapping[str, Any]) -> Kill:
     deaths = course.watch = DeathWatch(course.client, course.process, course.limits)
     deaths.begin()
     reply, held = course.client.post_and_hold(KILL, body)
+    answered = time.monotonic()
     deaths.answered(held)
     run = reply.members.get("runId")
     if reply.status >= 400 or not isinstance(run, str) or not run:
@@ -193,7 +197,7 @@ def fire(course: Course, body: Mapping[str, Any]) -> Kill:
     bound_ms, declared = _bound(course, reply)
     named = reply.members.get("recoveryClass")
     recovery_class = named if isinstance(named, str) and is_name(named) else None
-    return Kill(run, recovery_class, bound_ms, declared, back_in, deaths, reply.members)
+    return Kill(run, recovery_class, bound_ms, declared, answered, back_in, deaths, reply.members)
 
 
 def _bound(course: Course, reply: Reply) -> tuple[float, bool]:
@@ -222,6 +226,12 @@ def follow(course: Course, kill: Kill, resumed: Callable[[Log], bool], *, or_com
     """
     budget = min(kill.bound_ms / 1000, course.limits.ceiling)
     seen = watch_run(course.client, kill.run, resumed, budget, course.limits)
+    if seen.log is None and wait_back(course.client, course.limits) is not None:
+        # The host still answered when the watch began, and was down at its end: the watch begins now.
+        late = time.monotonic() - kill.answered
+        again = watch_run(course.client, kill.run, resumed, budget, course.limits)
+        kill.back_in = late
+        seen = replace(again, completed_unresumed=again.completed_unresumed or seen.completed_unresumed)
     if seen.log is None:
         raise Blocked("the run's events cannot be read after the restart: whether it resumed is not known")
     if seen.resumed_after is None and not (or_completed and seen.completed_unresumed):

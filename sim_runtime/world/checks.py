@@ -34,30 +34,42 @@ def check_scenario(project: Project, document: Document, problems: Problems) -> 
     scenario = read_scenario(document, problems)
     if scenario.root is None or not scenario.workfile:
         return
-    workflow = workflow_of(project, scenario, problems)
+    if not _names_a_workfile(project, scenario, problems):
+        return
+    home = project_for(scenario.workfile)
+    if home.root == project.root:
+        _check_workfile(project, scenario, document, problems)
+        return
+    with home.trace() as trace:
+        _check_workfile(home, scenario, document, problems)
+    project.replay(trace)  # what was read under the Workfile's own configuration counts for this file too
+
+
+def _check_workfile(home: Project, scenario: Scenario, document: Document, problems: Problems) -> None:
+    """What needs the Workfile; ``home`` is its project."""
+    workflow = engine_for(home).typed(scenario.workfile)
     if workflow is None:
         return
-    check_against(project, scenario, workflow, problems)
+    check_against(home, scenario, workflow, problems)
     if not scenario.crashes or document.tree.problems or any(each.rule == RULE for each in problems.items):
         return
     from sim_runtime.world.crash_check import check_crashes
 
-    check_crashes(project, scenario, workflow, problems)
+    check_crashes(home, scenario, workflow, problems)
 
 
-def workflow_of(project: Project, scenario: Scenario, problems: Problems) -> Workflow | None:
-    """The Workfile that a scenario names; what is wrong with that is reported."""
+def _names_a_workfile(project: Project, scenario: Scenario, problems: Problems) -> bool:
+    """Whether a scenario's ``workfile`` can be read; what is wrong with it is reported."""
     assert scenario.root is not None
     node = scenario.root.get("workfile")
     assert node is not None
-    home = project if project_for(scenario.workfile).root == project.root else project_for(scenario.workfile)
     if project.document(scenario.workfile) is None:
         problems.report(RULE, node, f"`{_text(node)}` cannot be read: {project.unreadable(scenario.workfile)}.")
-        return None
+        return False
     if file_kind(scenario.workfile) != "workflow":
         problems.report(RULE, node, f"`{_text(node)}` is no Workfile: name one such as `order.workfile.yaml`.")
-        return None
-    return engine_for(home).typed(scenario.workfile)
+        return False
+    return True
 
 
 def workfile_is_sound(project: Project, path: str) -> bool:

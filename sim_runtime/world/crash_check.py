@@ -16,7 +16,7 @@ from sim_runtime.world.connectors import CannotAnswer, SimulatedWorld, actions_o
 from sim_runtime.world.scenario import Scenario, Unset
 
 RULE: Final = "crash-unmatched"
-MAX_RECORDS: Final = 20_000
+MAX_RECORDS: Final = 3_000
 
 
 def check_crashes(project: Project, scenario: Scenario, workflow: Workflow, problems: Problems) -> None:

@@ -1,8 +1,8 @@
 """A small host for the harness to kill: real processes, a real store, real SIGKILL, and faults to choose from.
 
-``python fake_host.py ROLE --port N --store FILE [--fault NAME] [--bound MS] …``. ROLE: ``all`` is one process that serves
-and works; ``launcher`` starts such a process and waits; ``supervise`` keeps an ``api`` and ``--workers`` processes alive
-and counts their deaths. Standard library only: it starts in a tenth of a second.
+``python fake_host.py ROLE --port N --store FILE [--fault NAME] [--bound MS] …``. ROLE: ``all`` is one process that
+serves and works; ``launcher`` starts such a process and waits; ``supervise`` keeps an ``api`` and ``--workers``
+processes alive and counts their deaths. Standard library only: it starts in a tenth of a second.
 """
 
 from __future__ import annotations
@@ -61,6 +61,10 @@ def log(run: str, kind: str, **payload: object) -> None:
     STORE.change("insert into events values (?, ?, ?)", run, kind, json.dumps({"incarnation": TOKEN, **payload}))
 
 
+#: The instances that this one has seen alive.
+OLD: set[str] = set()
+
+
 def die() -> None:
     """The crash, or what a faulty host takes for one."""
     if ARGS.fault == "in-process":
@@ -85,6 +89,9 @@ def claim() -> sqlite3.Row | None:
     living, now = alive(), time.time()
     for run in STORE.all("select * from runs where status not in ('completed', 'failed')"):
         if run["wanted"] is not None and run["claimed_by"] is None and run["wanted"] != TOKEN:
+            continue
+        OLD.update(living)
+        if ARGS.fault == "only-the-new" and run["claimed_by"] is not None and run["claimed_by"] in OLD:
             continue
         if run["held_by"] is not None and run["held_by"] in living and ARGS.fault != "in-process":
             continue
@@ -325,9 +332,9 @@ class Handler(BaseHTTPRequestHandler):
             return
         early = ARGS.fault == "kills-before-claim" and mode == "during-execution"
         holds = mode == "after-accept" or early
-        wanted = sorted(alive())[-1] if mode == "peer-resume" else None
+        wanted = max(alive()) if mode == "peer-resume" else None
         if ARGS.fault == "acceptor-not-live":
-            wanted = sorted(alive())[0]
+            wanted = min(alive())
         name = make_run(body["workflowId"], mode, None, held_by=TOKEN if holds else None, wanted=wanted)
         if early:
             log(name, "run.started")  # logged before the lease is taken

@@ -7,12 +7,13 @@ import json
 import shlex
 import socket
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sim_runtime.qualify.bundle import attested_bytes, totals_of, witness_digest
-from sim_runtime.qualify.client import read_address
+from sim_runtime.qualify.client import Address, Client, TransportLoss, read_address
 from sim_runtime.qualify.harness import Request, Result, qualify
 from sim_runtime.qualify.keys import SigningKey, key_from_seed
 from sim_runtime.qualify.timing import Limits
@@ -91,6 +92,21 @@ def free_port() -> int:
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         return int(chosen.getsockname()[1])
+
+
+def wait_up(port: int) -> Address:
+    """Until a host answers."""
+    address = read_address(f"http://127.0.0.1:{port}")
+    client = Client(address, BEARER)
+    deadline = time.monotonic() + 15
+    while True:
+        try:
+            client.get("/.well-known/openwop")
+        except TransportLoss:
+            assert time.monotonic() < deadline, "the host did not come up"
+            time.sleep(0.05)
+        else:
+            return address
 
 
 def command(folder: Path, port: int, role: str, *flags: str) -> str:

@@ -14,10 +14,12 @@ DECLARED = 'inputs: { yes: boolean, no: boolean, n: integer, xs: "list[integer]"
 
 
 class Maker:
-    """Makes one Workfile. ``safe``: every write is inherent, keyed or undoable, as recovery demands."""
+    """Makes one Workfile. Every write is inherent, keyed or undoable, as recovery demands; ``sequential``: nothing is
+    concurrent."""
 
-    def __init__(self, seed: int, size: int = 14) -> None:
+    def __init__(self, seed: int, size: int = 14, sequential: bool = False) -> None:
         self.random = Random(seed)
+        self.sequential = sequential
         self.left = size
         self.count = 0
 
@@ -71,13 +73,14 @@ class Maker:
         name = f"s{self.count}"
         kinds = ["action"] * 5 + ["let", "wait", "wait_for"]
         if depth < 4 and self.left > 0:
-            kinds += ["group", "group", "if", "switch", "parallel", "parallel", "for_each", "for_each"]
+            kinds += ["group", "group", "choice", "switch", "for_each", "for_each"]
+            kinds += [] if self.sequential else ["parallel", "parallel"]
         kind = self.random.choice(kinds)
         body = getattr(self, kind)(name, depth)
         if self.random.random() < 0.1:
             body.append(self.random.choice(["when: '{{ inputs.yes }}'", "when: '{{ inputs.no }}'"]))
         body += self.policies(depth)
-        return f"{name}: {{ {', '.join(body)} }}".join(["{ ", " }"])
+        return f"{{ {name}: {{ {', '.join(body)} }} }}"
 
     def policies(self, depth: int) -> list[str]:
         found = []
@@ -120,15 +123,7 @@ class Maker:
     def group(self, name: str, depth: int) -> list[str]:
         return self._scope([f"wf.group: {self.steps(depth + 1)}"], depth)
 
-    def if_(self, name: str, depth: int) -> list[str]:
-        return []
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "if":
-            return self._if
-        raise AttributeError(name)
-
-    def _if(self, name: str, depth: int) -> list[str]:
+    def choice(self, name: str, depth: int) -> list[str]:
         body = [f"wf.if: '{{{{ inputs.{self.random.choice(['yes', 'no'])} }}}}'", f"then: {self.steps(depth + 1)}"]
         if self.random.random() < 0.5:
             body.append(f"else: {self.steps(depth + 1)}")
@@ -147,7 +142,7 @@ class Maker:
 
     def for_each(self, name: str, depth: int) -> list[str]:
         body = ["wf.for_each: '{{ inputs.xs }}'", f"steps: {self.steps(depth + 1)}", f"as: i{name}"]
-        body.append(f"concurrency: {self.random.randint(1, 3)}")
+        body.append(f"concurrency: {1 if self.sequential else self.random.randint(1, 3)}")
         if self.random.random() < 0.25:
             body.append("on_iteration_fail: continue")
         return self._scope(body, depth)
@@ -190,7 +185,7 @@ class FunctionalWorld:
         safe = call.idempotency != "none"
         if call.effect == "write":
             self.take_effect(call, identity)
-        result = {"value": f"{call.path}@{call.generation}"}
+        result = {"value": f"{call.path}@{call.generation}" if call.idempotency != "inherent" else identity or "read"}
         if lost and safe:
             return Answer("ambiguous", code="lost", latency_us=latency)
         if identity and call.effect == "write":

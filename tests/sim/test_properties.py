@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import lru_cache
@@ -13,21 +14,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.flow.analysis import analyse
+from analyzer.flow.redo import redo_of
 from sim_runtime.core.evolve import evolve
 from sim_runtime.core.frames import EMPTY
-from sim_runtime.driver.protocol import CrashPoint, Decision, Script, ScriptedDecision, ScriptedEvent
+from sim_runtime.driver.protocol import CrashPoint, Decision, Script, ScriptedEvent
 from sim_runtime.driver.run import Run
 from sim_runtime.history.encoding import record_json
-from sim_runtime.history.records import Record
+from sim_runtime.history.paths import shown_path
 from tests.sim.generated import INPUTS, FunctionalWorld, Maker
-from tests.sim.lab import H, M, check, definition
+from tests.sim.lab import H, M, check, definition, workflow_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
 @lru_cache(maxsize=4096)
-def text_of(seed: int) -> str:
-    return Maker(seed).workfile()
+def text_of(seed: int, sequential: bool = False) -> str:
+    return Maker(seed, sequential=sequential).workfile()
 
 
 def script_of(seed: int, crashes: tuple[CrashPoint, ...] = ()) -> Script:
@@ -39,10 +42,16 @@ def script_of(seed: int, crashes: tuple[CrashPoint, ...] = ()) -> Script:
     return Script(events=events, crashes=crashes, until_us=1000 * H)
 
 
-def make(seed: int, crashes: tuple[CrashPoint, ...] = (), latency: bool = False, **options: object) -> Run:
-    world = FunctionalWorld(seed, latency=latency)
+def make(
+    seed: int,
+    crashes: tuple[CrashPoint, ...] = (),
+    latency: bool = False,
+    sequential: bool = False,
+    trouble: float = 0.25,
+) -> Run:
+    world = FunctionalWorld(seed, trouble, latency)
     script = script_of(seed, crashes)
-    return Run(definition(text_of(seed)), world, inputs=INPUTS, script=script, limit=20_000, **options)  # type: ignore[arg-type]
+    return Run(definition(text_of(seed, sequential)), world, inputs=INPUTS, script=script, limit=20_000)
 
 
 @given(SEEDS, st.booleans())
@@ -126,17 +135,19 @@ def is_safe(run: Run) -> bool:
     )
 
 
-@given(SEEDS)
-def test_a_crash_anywhere_changes_nothing_when_every_write_is_safe(seed: int) -> None:
-    plain = make(seed).finish()
+@given(SEEDS, st.booleans())
+def test_a_crash_anywhere_changes_nothing_when_every_write_is_safe(seed: int, sequential: bool) -> None:
+    """Where nothing fails, or nothing is concurrent: else a crash may change which of two failures is the first."""
+    trouble = 0.25 if sequential else 0.0
+    plain = make(seed, sequential=sequential, trouble=trouble).finish()
     if not is_safe(plain):
         return
     for point in crash_points(plain, Random(seed), 8):
-        crashed = check(make(seed, (point,)).finish())
+        crashed = check(make(seed, (point,), sequential=sequential, trouble=trouble).finish())
         if crashed.unfired:
             continue
         assert crashed.crashes == 1
-        assert outcome(crashed) == outcome(plain), (text_of(seed), point)
+        assert outcome(crashed) == outcome(plain), (text_of(seed, sequential), point)
 
 
 @given(SEEDS)
@@ -159,13 +170,12 @@ def test_a_cancellation_anywhere_ends_as_cancelled_without_undo(seed: int) -> No
             if due is None:
                 break
             run.now = max(run.now, due)
+    accepted = run.cancel({"why": "test"}).accepted
     undone = sum(1 for each in run.records if each.kind == "compensation.dispatched")
-    already = run.over
-    reply = run.cancel({"why": "test"})
-    assert reply.accepted is not already
+    assert accepted or run.over, "what was runnable comes first, and may be the end"
     run.finish()
     check(run)
-    if not already:
+    if accepted:
         assert run.status == "cancelled"
         assert run.report()["cancel"] == {"reason": {"why": "test"}}
         assert undone == sum(1 for each in run.records if each.kind == "compensation.dispatched")
@@ -173,47 +183,16 @@ def test_a_cancellation_anywhere_ends_as_cancelled_without_undo(seed: int) -> No
 
 @given(SEEDS)
 def test_the_redo_set_is_within_what_the_analyzer_computed(seed: int) -> None:
-    from analyzer.check import engine_for
-    from analyzer.flow.analysis import analyse
-    from analyzer.flow.redo import redo_of
-    from tests.sim.lab import workflow_of
-
     run = make(seed, latency=True).finish()
-    decided = [each for each in run.records if each.kind == "recovery.decided"]
-    if not decided:
-        return
-    assert engine_for
     flow = analyse(workflow_of(text_of(seed)))
-    known = {scope.path: {step.path for step in flow.actions.named(scope.found)} for scope in redo_of(flow)}
-    for record in decided:
-        succeeded = active_successes(run.records, record)
-        inside = {path for id_, path in succeeded if any(_below(id_, above) for above in record.data["set"])}
-        plain = {_static(path) for path in inside}
-        assert plain <= known[_static(record.path)], (text_of(seed), record, plain)
-
-
-def active_successes(records: list[Record], until: Record) -> list[tuple[str, str]]:
-    found: dict[int, tuple[str, str]] = {}
-    for record in records:
-        if record is until:
-            break
-        if record.kind in ("action.succeeded",):
-            found[record.seq] = (record.id, record.path)
-        elif record.kind == "history.superseded":
-            for seq in record.data["records"]:
-                found.pop(seq, None)
-    return list(found.values())
-
-
-def _below(id_: str, above: str) -> bool:
-    from sim_runtime.history.paths import is_below
-
-    return is_below(id_, above)
+    known = {scope.path: {step.path for step in scope.actions.named(scope.found)} for scope in redo_of(flow)}
+    for record in run.records:
+        if record.kind == "history.superseded":
+            undone = {_static(shown_path(id_)) for id_ in record.data["undo"]}
+            assert undone <= known[_static(record.path)], (text_of(seed), record)
 
 
 def _static(path: str) -> str:
-    import re
-
     return re.sub(r"\[\d+\]", "[]", path)
 
 
@@ -230,7 +209,6 @@ def test_operators_can_bring_every_held_run_to_an_end(seed: int) -> None:
             assert run.decide(Decision(hold["path"], "dana", kind, code="given_up")).accepted
         run.finish()
         check(run)
-    assert ScriptedDecision
 
 
 DIGEST = """

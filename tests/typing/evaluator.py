@@ -50,8 +50,8 @@ class Notes:
 
     ``nulls``: (rule, start, end) where null does not fit. ``guards``: span of a `?.`, `??` or null test -> whether what
     it guards was ever null (None while nothing but unknown values came by). ``values``: (scalar, expression) -> values.
-    ``loose``: tests in a condition of three or more go both ways too. What such a condition says of one value *if*
-    another one is null is no fact of the language.
+    ``loose``: tests in a condition of several go both ways too. What such a condition says of one value *if* another
+    one is null is no fact of the language.
     """
 
     def __init__(self, free: bool, loose: bool = False) -> None:
@@ -191,7 +191,7 @@ class Parts:
                 return POISON
             return equal(left, right) == (expr.op == "==")
         for side, value in ((expr.left, left), (expr.right, right)):
-            if value is None and not (expr.op == "in" and side is expr.left):
+            if value is None and not (expr.op == "in" and side is expr.left and not isinstance(right, str | dict)):
                 self.null("nullable-value", side.start, side.end)
                 return POISON
         if left is POISON or right is POISON:
@@ -200,7 +200,8 @@ class Parts:
 
     def filter(self, expr: Filter, target: Any, args: list[Any]) -> Any:
         for part, value in zip((expr.target, *expr.args), (target, *args), strict=True):
-            if value is None:
+            in_list = expr.name == "contains" and part is not expr.target and isinstance(target, list)
+            if value is None and not in_list:
                 self.null("nullable-value", part.start, part.end)
                 return POISON
         if POISON in (target, *args):
@@ -224,7 +225,7 @@ class Parts:
 
     def is_free(self, expr: Expr) -> bool:
         """Whether a test can go both ways, whatever its value: under free guards, when it is not about null."""
-        if self.notes.loose and len(_LOGICAL.findall(self.site.scalar.text)) > 1 and not _is_logical(expr):
+        if self.notes.loose and _LOGICAL.search(self.site.scalar.text) and not _is_logical(expr):
             return True
         return self.notes.free and not _about_null(expr)
 

@@ -87,7 +87,6 @@ MUTANTS: dict[str, list[Patch]] = {
     ],
     "what is dead is not known": [(Reports, "dead", property(lambda self: 0, lambda self, value: None))],
     "tags tell nothing": [(narrowing, "_together", lambda facts, root, parent: facts)],
-    "a list's end tells nothing of what it binds": [(constructs, "settled", lambda names, facts: names)],
     "a chain goes on after parentheses": [(typing, "same_chain", lambda expr: isinstance(expr, Member))],
 }
 

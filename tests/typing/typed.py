@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analyzer.expressions.ast import Name
-from analyzer.expressions.parser import parse_template
+from analyzer.expressions.parser import parse_expression, parse_template
 from analyzer.expressions.reports import Site
 from analyzer.expressions.scope import Binding, Env
 from analyzer.expressions.types import Type
@@ -31,14 +31,27 @@ class Typed:
 
 def typed(text: str, **names: Type) -> Typed:
     """Type ``{{ text }}`` where the names are bound."""
+    scalar, typer, env = _prepared(text, names)
+    type_ = typer.scalar_type(scalar, env)
+    return Typed(type_, typer.problems.items, typer.may_fault)
+
+
+def narrowed(condition: str, truth: bool, reference: str, **names: Type) -> Type | None:
+    """The type of a reference once a condition came out so; None when it cannot."""
+    scalar, typer, env = _prepared(condition, names)
+    expr = parse_template(scalar.text).interpolations[0].expr
+    facts = typer.outcomes(expr, env)[0 if truth else 1]
+    if facts is None:
+        return None
+    return typer.quiet_type(parse_expression(reference)[0], env.with_facts(facts))
+
+
+def _prepared(text: str, names: dict[str, Type]) -> tuple[Scalar, ExpressionTyper, Env]:
     whole = "{{ " + text + " }}"
     assert not parse_template(whole).problems, text
-    source = Source(whole, "x.workfile.yaml")
-    problems = Problems()
-    typer = ExpressionTyper(source, problems, _no_such_name, lambda _: None)
+    typer = ExpressionTyper(Source(whole, "x.workfile.yaml"), Problems(), _no_such_name, lambda _: None)
     env = Env(None, {name: Binding(name, type_) for name, type_ in names.items()})
-    type_ = typer.scalar_type(Scalar(0, len(whole), whole, whole), env)
-    return Typed(type_, problems.items, typer.may_fault)
+    return Scalar(0, len(whole), whole, whole), typer, env
 
 
 def _no_such_name(expr: Name, site: Site, env: Env) -> Type:
@@ -56,17 +69,17 @@ class Found:
     related: list[tuple[int, str]]
 
 
-HEAD = 'workfile: "1.0"\nname: test\n'
+TAIL = 'workfile: "1.0"\nname: test\n'
 
 
 def findings(body: str) -> list[Found]:
-    """What typing finds in a Workfile; lines count from 1 in ``body``."""
-    return _found(analyse(HEAD + body))
+    """What typing finds in a Workfile; lines count from 1 in ``body``, behind which the other root keys stand."""
+    return _found(analyse(body + TAIL))
 
 
 def _found(analysed: Analysed) -> list[Found]:
     def line(offset: int) -> int:
-        return analysed.source.line_column(offset)[0] + 1 - HEAD.count("\n")
+        return analysed.source.line_column(offset)[0] + 1
 
     return [
         Found(

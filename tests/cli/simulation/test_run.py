@@ -234,6 +234,8 @@ def test_a_crash_that_never_comes_is_an_error_of_the_scenario(workfile: Run, put
     ("arguments", "words"),
     [
         (("none.workfile.yaml",), "cannot read `none.workfile.yaml`: there is no such file"),
+        (("sell.scenario.yaml",), "is no Workfile; play it with `--scenario`"),
+        (("connectors/shop.connector.yaml",), "`connectors/shop.connector.yaml` is no Workfile"),
         (("sell.workfile.yaml", "--scenario", "none.scenario.yaml"), "cannot read `none.scenario.yaml`"),
         (("sell.workfile.yaml", "--input", "amount"), "is not of the form NAME=YAML"),
         (("sell.workfile.yaml", "--input", "amount="), "has no value"),

@@ -114,6 +114,13 @@ def test_a_crash_loses_nothing_that_is_written(workfile: Run) -> None:
     assert [each["count"] for each in found[8]["effects"]] == [1, 1]
 
 
+def test_what_can_be_looked_at_before_the_start_and_while_the_executor_is_down(workfile: Run) -> None:
+    found = answers(workfile, "state", "effects", "history", "next", "next", "crash", "state", "effects", "history")
+    assert [each["error"] for each in found] == [None] * 9
+    assert (found[0]["state"], found[1]["effects"], found[2]["records"]) == (None, [], [])
+    assert (found[6]["state"], len(found[7]["effects"]), found[8]["records"]) == (None, 1, [])
+
+
 def test_cancel(workfile: Run) -> None:
     found = answers(workfile, "next", "cancel changed my mind", "continue", "state")
     assert found[-1]["state"]["status"] == "cancelled"

@@ -12,9 +12,11 @@ import pytest
 import rfc8785
 
 from analyzer.check import engine_for
+from analyzer.expressions.values import is_marked
 from analyzer.model.nodes import all_steps
 from sim_runtime.core.compiling import definition_of
 from sim_runtime.history import docs
+from sim_runtime.history.encoding import record_json
 from sim_runtime.history.header import missing_content
 from sim_runtime.history.load import load_history, read_history
 from sim_runtime.history.pins import called_by, pinned_project, used_connectors
@@ -238,3 +240,23 @@ def test_the_page_is_fresh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert docs.main(["--check", str(other)]) == 0
     assert "`action.prepared`" in other.read_text(encoding="utf-8")
     assert capsys.readouterr().out.startswith("history.md is missing")
+
+
+@pytest.mark.requirement("D-HIST-05")
+def test_marks_of_a_dry_run_are_kept(folder: Path) -> None:
+    simulation = played(folder, dry_run=True)
+    history = load(lines(simulation))
+    assert list(map(record_json, history.records)) == list(map(record_json, simulation.run.records))
+    suppressed = next(each for each in history.records if each.kind == "action.suppressed")
+    assert is_marked(suppressed.data["result"])
+    exported = next(each for each in lines(simulation)[1:] if each["kind"] == "action.suppressed")
+    assert list(exported["data"]["result"]) == ["$suppressed"]
+    assert exported["data"]["kinds"]["/result"] == "suppressed"
+
+
+@pytest.mark.requirement("D-HIST-12")
+def test_retention_and_failure_guarantees_are_documented() -> None:
+    text = (Path(docs.FILE).parent / "simulation.md").read_text(encoding="utf-8")
+    promises = text.partition("## What the simulation promises")[2].partition("## Limits")[0]
+    for word in ("**Durability.**", "**Retention.**", "**Failures.**", "append-only", "loss\nof power", "torn"):
+        assert word in promises
