@@ -2,7 +2,7 @@
 
     python benchmarks/editor.py [--steps 1000] [--edits 300]
 
-prints milliseconds (median and 95th percentile) from an edit to its diagnostics, for completion and hover after it, from
+prints milliseconds (median and 95th percentile) from an edit to its diagnostics, for completion and hover, from
 the start of the process to the first diagnostics, and the server's memory.
 """
 

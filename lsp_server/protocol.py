@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
-from cattrs import Converter
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, default_converter
@@ -69,7 +68,7 @@ def _text(value: Any, kind: Any) -> Any:
 class WorkfileProtocol(LanguageServerProtocol):
     """Takes parsed messages, answers what is wrong with them, and hands the others on."""
 
-    def __init__(self, server: WorkfileServer, converter: Converter) -> None:
+    def __init__(self, server: WorkfileServer, converter: Any) -> None:
         super().__init__(server, converter)
         self.workfile = server
         self.inbox: Inbox | None = None

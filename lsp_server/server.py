@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
@@ -247,4 +248,7 @@ def run_tcp(port: int) -> int:
         sys.stderr.flush()
         connection, _ = listening.accept()
     with connection, connection.makefile("rb") as stream, connection.makefile("wb") as out:
-        return run(stream, out)
+        code = run(stream, out)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)  # ends the reading thread, which holds the stream
+        return code

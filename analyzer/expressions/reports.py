@@ -9,7 +9,7 @@ from analyzer.expressions.ast import Expr, Filter, Member
 from analyzer.expressions.filters import FILTERS
 from analyzer.expressions.types import Reason, Type, because, describe
 from analyzer.language.suggest import hint, nearest
-from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
+from analyzer.model.problems import EditDraft, FixDraft, Place, Problem, Problems
 from analyzer.syntax.nodes import Scalar
 from analyzer.syntax.scalars import offset_in_source
 from analyzer.syntax.source import Source
@@ -44,11 +44,11 @@ class Reports:
     """Reports about the expressions of one file.
 
     ``may_fault`` collects whether what was typed since it was cleared can fault. ``dead`` is above 0 while what is
-    typed is never reached, ``quiet`` while nothing is to be said. ``said`` is ``needless`` or ``faults`` while only
-    needless guards are to be told, or only what is not about them.
+    typed is never reached, ``quiet`` while nothing is to be said. ``held`` takes what is needless as long as it is
+    not known whether that is to be told; while ``only_needless`` nothing else is.
     """
 
-    __slots__ = ("dead", "may_fault", "problems", "quiet", "said", "source")
+    __slots__ = ("dead", "held", "may_fault", "only_needless", "problems", "quiet", "source")
 
     def __init__(self, source: Source, problems: Problems) -> None:
         self.source = source
@@ -56,7 +56,8 @@ class Reports:
         self.may_fault = False
         self.dead = 0
         self.quiet = 0
-        self.said = ""
+        self.held: list[Problem] | None = None
+        self.only_needless = False
 
     def report(
         self,
@@ -72,7 +73,7 @@ class Reports:
         needless = rule == "needless-guard"
         if not needless:
             self.may_fault = True
-        if self.said and needless is not (self.said == "needless"):
+        if self.only_needless and not needless:
             return
         if self.quiet or (self.dead and rule in _UNSAID_WHEN_DEAD):
             return
@@ -82,7 +83,17 @@ class Reports:
             fixes = ()
             origin = site.scalar.origin
             related.append((Place(origin.start, origin.end), "the anchored text that is used here"))
-        self.problems.report(rule, site.span(start, end), message, related=related, fixes=fixes)
+        first, last = site.span(start, end)
+        if needless and self.held is not None:
+            self.held.append(Problem(rule, first, last, message, tuple(related), fixes))
+        else:
+            self.problems.report(rule, (first, last), message, related=related, fixes=fixes)
+
+    def tell(self, held: Iterable[Problem]) -> None:
+        """Report what was held back."""
+        for each in held:
+            span = (each.start, each.end)
+            self.problems.report(each.rule, span, each.message, related=each.related, fixes=each.fixes)
 
     def nullable_value(self, expr: Expr, type_: Type, site: Site, consequence: str) -> None:
         """Report a value that may be null where null does not fit."""

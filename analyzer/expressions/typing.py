@@ -69,7 +69,7 @@ class ExpressionTyper(Reports):
     each step whose binding is read.
     """
 
-    __slots__ = ("_budget", "narrowing", "read", "unknown_name")
+    __slots__ = ("_assumed", "_budget", "narrowing", "read", "unknown_name")
 
     def __init__(
         self,
@@ -83,6 +83,7 @@ class ExpressionTyper(Reports):
         self.read = read
         self.narrowing = Narrowing(self.quiet_type, self._quiet_chain)
         self._budget = MAX_QUIET
+        self._assumed = False
 
     # ---- templates -------------------------------------------------------------------------------
 
@@ -108,6 +109,21 @@ class ExpressionTyper(Reports):
         template = self.template(scalar)
         site = Site(self.source, scalar)
         self._budget = MAX_QUIET
+        self._assumed = False
+        self.held = []
+        type_ = self._interpolated(template, env, site)
+        held, self.held = self.held, None
+        if self._assumed and held:
+            # That the left side of a `??` was null keeps faults away from the right one, but makes no guard needless
+            # there: people do not reason so far. What is needless is found without it.
+            fault, self.only_needless = self.may_fault, True
+            self._interpolated(template, env, site)
+            self.may_fault, self.only_needless = fault, False
+        else:
+            self.tell(held)
+        return type_
+
+    def _interpolated(self, template: Template, env: Env, site: Site) -> Type:
         if template.whole:
             return self.infer(template.interpolations[0].expr, env, site)
         for part in template.interpolations:
@@ -441,22 +457,12 @@ class ExpressionTyper(Reports):
     def _default(self, left_expr: Expr, left: Type, right: Expr, env: Env, site: Site) -> Type:
         """The type of the right side of ``??``: it is evaluated only when the left one is null."""
         facts: Facts | None = env.facts
-        if left.may_be_null:
+        if not left.may_be_null:
+            facts = None if left.kind not in ("any", "never") else facts
+        elif not self.only_needless:
             facts = self.narrowing.narrow_to(left_expr, NULL, env)
-        elif left.kind not in ("any", "never"):
-            facts = None
-        if facts is None or facts is env.facts or self.quiet or self.said == "faults":
-            return self._infer_under(facts, right, env, site)
-        # That the left side was null keeps a fault away, but it makes no guard needless: people do not reason so far.
-        said, fault = self.said, self.may_fault
-        self.said = "needless"
-        type_ = self._infer_under(env.facts, right, env, site)
-        self.may_fault = fault
-        if said != "needless":
-            self.said = "faults"
-            type_ = self._infer_under(facts, right, env, site)
-        self.said = said
-        return type_
+            self._assumed = self._assumed or facts is not env.facts
+        return self._infer_under(facts, right, env, site)
 
     def _equality(self, expr: Binary, left: Type, right: Type, site: Site) -> None:
         for operand, other, side in ((expr.left, right, expr.right), (expr.right, left, expr.left)):

@@ -33,10 +33,10 @@ _CLASSES: Final = {
     "error": "stroke:#c53030,stroke-width:3px",
 }
 _FRAMES: Final = {
-    "scope": "fill:#f4f9ff,stroke:#2b6cb0,stroke-dasharray:6 3",
-    "state": "fill:#fafafa,stroke:#444",
-    "loop": "fill:#fcfcfc,stroke:#888,stroke-dasharray:2 2",
-    "part": "fill:#fcfcfc,stroke:#bbb",
+    "scope": ("#f4f9ff", "#2b6cb0", ",stroke-dasharray:6 3"),
+    "state": ("#fafafa", "#444", ""),
+    "loop": ("#fcfcfc", "#888", ",stroke-dasharray:2 2"),
+    "part": ("#fcfcfc", "#bbb", ""),
 }
 
 
@@ -103,12 +103,11 @@ def _styles(picture: Picture) -> list[str]:
 
 
 def _frame_style(frame: Frame) -> str:
-    style = _FRAMES[frame.kind]
-    if "error" in frame.marks:
-        style += ",stroke:#c53030,stroke-width:3px"
-    elif "warning" in frame.marks:
-        style += ",stroke:#b7791f,stroke-width:3px"
-    return style
+    fill, stroke, dashes = _FRAMES[frame.kind]
+    for mark, colour in (("error", "#c53030"), ("warning", "#b7791f")):
+        if mark in frame.marks:
+            return f"fill:{fill},stroke:{colour},stroke-width:3px{dashes}"
+    return f"fill:{fill},stroke:{stroke}{dashes}"
 
 
 def _text(lines: list[str]) -> str:

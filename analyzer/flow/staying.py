@@ -28,12 +28,31 @@ def staying_inside(arrivals: dict[Recovery, Arrivals], lists: dict[StepList, Sum
     """What stays inside the steps that a ``this_and_after`` runs again as a whole."""
     found = Standing()
     kept: dict[StepList, int] = {}
+    branches: dict[StepList, bool] = {}
     for recovery, each in arrivals.items():
         if recovery.redo == "this_and_after":
             for failed in dict.fromkeys(failure.step for failure in each.failures):
-                if isinstance(failed, Step):
+                if isinstance(failed, Step) and _in_branch(failed.parent, branches):
                     _follow(failed, recovery, lists, kept, found)
     return found
+
+
+def _in_branch(place: StepList, known: dict[StepList, bool]) -> bool:
+    """Whether a list stands in a branch of a parallel, at any depth."""
+    passed: list[StepList] = []
+    current: StepList | None = place
+    result = False
+    while current is not None:
+        if current in known:
+            result = known[current]
+            break
+        passed.append(current)
+        if current.role == "branch":
+            result = True
+            break
+        current = current.owner.parent if isinstance(current.owner, Step) else None
+    known.update(dict.fromkeys(passed, result))
+    return result
 
 
 def _follow(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from analyzer.expressions.ast import Name
 from analyzer.expressions.types import ANY, Type
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from analyzer.expressions.scope import Env
 
 
+MAX_SUGGESTIONS: Final = 100
+"""Names of one file that a near one is looked for: it is compared with every name that can be read."""
+
+
 class NameFaults:
     """Knows where typing stands, and tells what is wrong with a name that no scope has."""
 
@@ -27,6 +31,8 @@ class NameFaults:
         self.configuring: Step | None = None
         self.reconciling: Step | None = None
         self._elsewhere: dict[str, list[Step]] | None = None
+        self._loops: list[Step] | None = None
+        self._suggestions = 0
 
     def enter_list(self, steps: list[Step]) -> None:
         """Typing walks an ordered list."""
@@ -64,7 +70,8 @@ class NameFaults:
         """Report the name; nothing is known of its type."""
         rule, message, related = self._why(expr.name)
         fixes: tuple[FixDraft, ...] = ()
-        if rule == "unknown-name" and not related:
+        if rule == "unknown-name" and not related and self._suggestions < MAX_SUGGESTIONS:
+            self._suggestions += 1
             near = nearest(expr.name, self._candidates(env))
             if near is not None:
                 message += f" Did you mean `{near}`?"
@@ -95,7 +102,7 @@ class NameFaults:
         own = next((step for step in reversed(self.steps) if step.id == name), None)
         if own is not None:
             return "used-before-bound", f"`{name}` is this step itself: it binds its value when it has succeeded.", []
-        for steps in reversed(self.lists):
+        for steps in reversed(self.lists) if self.elsewhere(name) else ():
             later = next((step for step in steps if step.id == name), None)
             if later is not None:
                 message = f"`{name}` is bound by a later step: move that step up, or read something bound before."
@@ -113,10 +120,10 @@ class NameFaults:
         if found:
             message = f"`{name}` is bound {_place_words(found[0])} and cannot be seen here{_through(found[0])}."
             return "not-visible", message, [(found[0].id_node, "bound here")]
-        loop = next((step for step in all_steps(self.workflow) if step.kind == "wf.for_each"), None)
-        named = next(
-            (step for step in all_steps(self.workflow) if step.kind == "wf.for_each" and step.loop_name == name), None
-        )
+        if self._loops is None:
+            self._loops = [step for step in all_steps(self.workflow) if step.kind == "wf.for_each"]
+        loop = self._loops[0] if self._loops else None
+        named = next((step for step in self._loops if step.loop_name == name), None)
         if named is not None or (name == "index" and loop is not None):
             owner = named or loop
             assert owner is not None

@@ -25,6 +25,10 @@ pytestmark = pytest.mark.slow
     params=EDITORS, config=ClientServerConfig(server_command=[sys.executable, "-m", "workfile_cli", "lsp"])
 )
 async def client(request: pytest.FixtureRequest, lsp_client: LanguageClient) -> Any:
+    @lsp_client.feature(types.CLIENT_REGISTER_CAPABILITY)
+    def registered(_: types.RegistrationParams) -> None:
+        """The editor watches what it is asked to."""
+
     parameters = types.InitializeParams(
         capabilities=client_capabilities(request.param), root_uri=(ROOT / "examples").as_uri()
     )
@@ -82,7 +86,7 @@ async def test_a_session(client: LanguageClient) -> None:
     context = types.ReferenceContext(include_declaration=True)
     references = await client.text_document_references_async(types.ReferenceParams(context, document, ship))
     assert len(references or ()) == 3
-    edit = await client.text_document_rename_async(types.RenameParams("send", document, ship))
+    edit = await client.text_document_rename_async(types.RenameParams(new_name="send", text_document=document, position=ship))
     assert edit is not None
     symbols = await client.text_document_document_symbol_async(types.DocumentSymbolParams(document))
     assert symbols

@@ -23,6 +23,7 @@ from analyzer.model.failing import Escapes
 from tests.typing.executor import TooManyExecutions
 from tests.typing.generator import Generator
 from tests.typing.judge import faults_of
+from tests.typing.test_cases import TRIED
 
 CHUNK = 250
 SMALL = 18  # chunks of Workfiles of up to about 6 steps
@@ -71,7 +72,10 @@ def test_few_workfiles_have_too_many_executions_to_try() -> None:
 
 
 def first_answer() -> str:
-    """The first thing that is wrong, over some seeds."""
+    """The first thing that is wrong, over the cases and some seeds."""
+    for path in TRIED:
+        if found := faults_of(path.read_text(encoding="utf-8")):
+            return found[0]
     return next(filter(None, (wrong(seed, 6).partition("\n")[0] for seed in range(MUTANT_SEEDS))), "")
 
 
@@ -87,6 +91,7 @@ MUTANTS: dict[str, list[Patch]] = {
     ],
     "what is dead is not known": [(Reports, "dead", property(lambda self: 0, lambda self, value: None))],
     "tags tell nothing": [(narrowing, "_together", lambda facts, root, parent: facts)],
+    "a list's end tells nothing of what it binds": [(constructs, "settled", lambda names, facts: names)],
     "a chain goes on after parentheses": [(typing, "same_chain", lambda expr: isinstance(expr, Member))],
 }
 
