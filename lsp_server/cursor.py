@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 MARK: Final = "zzcursorzz"
-WHOLE_BELOW: Final = 8_000
+WHOLE_BELOW: Final = 4_000
 """Texts below this are taken as a whole."""
 MAX_LOOK_BACK: Final = 4_000
 MAX_FLOW_LINES: Final = 60
@@ -25,6 +25,7 @@ _MARKERS = re.compile(r"[ ]*(?:- +)*")
 _COLON = re.compile(r"[\"']?[ \t]*:(?:[ \t]|$)")
 _VALUE = re.compile(r".*:[ \t]+\Z", re.DOTALL)
 _STEPS = re.compile(r"^steps:[ \t]*(?:#[^\n]*)?\r?\n", re.MULTILINE)
+_FIRST_ITEM = re.compile(r"^([ ]*)- ", re.MULTILINE)
 _ITEM_ID = re.compile(r"[ ]*-[ ]+[\"']?([A-Za-z_][\w-]*)")
 
 Kind = Literal["expression", "key", "value", "comment"]
@@ -248,17 +249,28 @@ def _part(text: str, offset: int) -> tuple[int, int, int, tuple[str, ...] | None
     """What of a text is taken: up to ``head``, and ``low`` to ``high``; and the ids of the steps left out before."""
     whole = (0, 0, len(text), None)
     steps = _STEPS.search(text) if len(text) >= WHOLE_BELOW else None
-    if steps is None or offset < steps.end():
+    first = _FIRST_ITEM.search(text, steps.end()) if steps is not None else None
+    if first is None:
         return whole
-    first = re.compile(r"^([ ]*)- ", re.MULTILINE).search(text, steps.end())
-    if first is None or offset < first.start():
-        return whole
-    item = re.compile(rf"^(?:{first[1]}- |(?=[A-Za-z_]))", re.MULTILINE)
-    starts = [found.start() for found in item.finditer(text, first.start())]
-    own = max((each for each in starts if each <= offset), default=None)
-    if own is None or not text.startswith(first[1] + "- ", own):
-        return whole
-    following = [each for each in starts if each > own]
-    high = following[0] if following else len(text)
-    ids = tuple(found[1] for each in starts if each < own and (found := _ITEM_ID.match(text, each)) is not None)
-    return first.start(), own, high, ids
+    bullet = first[1] + "- "
+    starts = [
+        found.start() for found in re.finditer(rf"^(?:{bullet}|(?=[A-Za-z_]))", text[first.start() :], re.MULTILINE)
+    ]
+    items: list[int] = []
+    end = len(text)
+    for start in (first.start() + each for each in starts):
+        if not text.startswith(bullet, start):
+            end = start
+            break
+        items.append(start)
+    if offset < first.start():
+        return 0, 0, first.start(), None
+    own = max((each for each in items if each <= offset), default=first.start())
+    if offset >= end:
+        return first.start(), end, len(text), _ids(text, items)
+    following = [each for each in items if each > own]
+    return first.start(), own, following[0] if following else end, _ids(text, [each for each in items if each < own])
+
+
+def _ids(text: str, items: list[int]) -> tuple[str, ...]:
+    return tuple(found[1] for each in items if (found := _ITEM_ID.match(text, each)) is not None)

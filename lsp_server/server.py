@@ -31,6 +31,7 @@ DEBOUNCE_S: Final = 0.015
 """From the last edit to the start of the analysis."""
 SETTLE_S: Final = 0.05
 """From the last change of files on disk, so that a storm of them is one."""
+READY_S: Final = 0.1
 IDLE_S: Final = 0.5
 
 
@@ -53,6 +54,7 @@ class WorkfileServer(LanguageServer):
         self._due: dict[str, None] = {}
         self._changed_files: dict[str, None] = {}
         self._said: set[str] = set()
+        self._last = ""
 
     # ---- life ------------------------------------------------------------------------------------
 
@@ -142,6 +144,7 @@ class WorkfileServer(LanguageServer):
 
     def _changed(self, path: str, wait: float) -> None:
         self._due[path] = None
+        self._last = path
         self._others_changed(path)
         if not self.pull:
             self.after("diagnostics", wait, self._publish_due)
@@ -211,9 +214,18 @@ class WorkfileServer(LanguageServer):
         self._timers[name] = self.protocol.later(seconds, call)
 
     def idle_later(self) -> None:
-        """Free memory when the client pauses."""
+        """Make ready what is likely asked next, and free memory, when the client pauses."""
         self.files.collect(idle=False)
+        self.after("ready", READY_S, self._make_ready)
         self.after("idle", IDLE_S, lambda: self.files.collect(idle=True))
+
+    def _make_ready(self) -> None:
+        """The scopes of expressions of the file that was edited last: hover and definition need them."""
+        inbox = self.protocol.inbox
+        snapshot = self.files.snapshot(self._last) if self._last in self.files.open else None
+        if snapshot is not None and (inbox is None or not len(inbox)):
+            with self.files.quiet_memory():
+                _ = snapshot.scopes
 
 
 def run(stream: BinaryIO, out: BinaryIO) -> int:

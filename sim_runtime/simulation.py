@@ -27,6 +27,7 @@ from sim_runtime.driver.run import LimitReached, Run
 from sim_runtime.history.chain import Chain, export_lines
 from sim_runtime.history.header import Header
 from sim_runtime.history.pins import called_by, listed_connector, pins_of, used_connectors
+from sim_runtime.observed import ObservedRun
 from sim_runtime.samples import NoSample
 from sim_runtime.world.connectors import CannotAnswer, SimulatedWorld, actions_of
 from sim_runtime.world.expectations import Difference, differences
@@ -109,7 +110,7 @@ class Prepared:
         """A new run, nothing of it done. Raises ``StoreError`` when the store holds it already."""
         scenario, changes = self.scenario, self.changes
         trigger = scenario.trigger if isinstance(changes.trigger, Unset) else changes.trigger
-        run = Run(
+        run = ObservedRun(
             self.definition,
             SimulatedWorld(actions_of(self.workflow), scenario.actions),
             inputs=self.inputs,

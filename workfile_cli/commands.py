@@ -26,7 +26,7 @@ COMMANDS: dict[str, LazyCommand] = {
     "test": LazyCommand("workfile_cli.scenarios", "test", "Run scenario files and compare with what each expects."),
     "history": LazyCommand("workfile_cli.history", "history", "Work with the recorded histories of runs."),
     "lsp": LazyCommand("workfile_cli.lsp", "lsp", "Serve an editor over the Language Server Protocol."),
-    "qualify": LazyCommand("workfile_cli.qualify", "qualify", "Judge how durable a host is by killing it, or a bundle."),
+    "qualify": LazyCommand("workfile_cli.qualify", "qualify", "Judge a host by killing it, or its evidence bundle."),
     "schema": LazyCommand("workfile_cli.schema", "schema", "Print the JSON Schema of a kind of file."),
     "completion": LazyCommand("workfile_cli.completion", "completion", "Print the completion script for a shell."),
 }

@@ -165,13 +165,16 @@ def _judge(request: Request) -> Result:
     def interrupt(number: int, frame: object) -> None:  # noqa: ARG001 - the library's signature
         raise KeyboardInterrupt
 
-    if threading.current_thread() is threading.main_thread():
-        # A host that we started must not outlive us when we are told to end.
-        signal.signal(signal.SIGTERM, interrupt)
+    # A host that we started must not outlive us when we are told to end; only the main thread may say so.
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, interrupt) if is_main else None
     try:
         return harness.qualify(request, _progress)
     except (harness.CannotQualify, CannotStart) as error:
         raise click.ClickException(str(error)) from None
+    finally:
+        if is_main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _signing_key(path: Path | None, key_id: str | None) -> SigningKey | None:
@@ -273,7 +276,7 @@ def _report(request: Request, result: Result, written: Path | None, output_forma
     from sim_runtime.qualify.harness import as_report
 
     if output_format == "json":
-        write_result(_as_json({"url": request.address.url, **as_report(result, written)}))
+        write_result(_as_json({**as_report(result, written), "url": request.address.url}))
     else:
         write_result(_result_text(result, written))
     return EXIT_OK if result.passed and (written is not None or not wanted) else EXIT_FINDINGS

@@ -92,7 +92,8 @@ def _plain(op: str, left: Type, right: Type) -> Outcome:
     found = _TABLE.get((op, a, b))
     if found is not None:
         return Outcome(found, may_fault=op == "/")
-    return _refused(op, left, right, any((op, a, other) in _TABLE for other in _KINDS) or a == "number")
+    left_is_fine = any((op, a, other) in _TABLE for other in _KINDS) or a == "number" or (op == "+" and a == "list")
+    return _refused(op, left, right, left_is_fine)
 
 
 _KINDS: Final = ("string", "number", "timestamp", "duration")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -57,6 +58,32 @@ class Reads:
         return id(source) in self.steps
 
 
+class OwnBinding(Binding):
+    """A state's own name inside the state: a record of what its steps have bound so far, made when it is read."""
+
+    __slots__ = ("_fields", "_record")
+
+    def __init__(self, state: State) -> None:
+        self._fields: dict[str, Field] = {}
+        super().__init__(state.name, record({}), state.entry.key)
+
+    def bind(self, step: Step, type_: Type) -> None:
+        """One more step is done."""
+        self._fields[step.id] = Field(type_, False, step)
+        self._record: Type | None = None
+
+    @property
+    def type(self) -> Type:
+        """The record; one that was read does not change any more."""
+        if self._record is None:
+            self._record = record({**self._fields})
+        return self._record
+
+    @type.setter
+    def type(self, type_: Type) -> None:
+        self._record = type_
+
+
 class WorkflowTyper:
     """Types one resolved Workfile and reports what expressions get wrong. Run it once."""
 
@@ -67,6 +94,8 @@ class WorkflowTyper:
         self.names = NameFaults(workflow)
         self.escapes = Escapes()
         self.stop_types: list[Type] = []
+        self._outside: dict[State, dict[str, Binding]] = {}
+        self._repeated: dict[str, int] | None = None
         self._use(problems)
 
     def _use(self, problems: Problems) -> None:
@@ -139,7 +168,7 @@ class WorkflowTyper:
 
     def _states_once(self, states: dict[str, State], env: Env) -> None:
         for state in states.values():
-            own = Binding(state.name, record({}), state.entry.key)
+            own = OwnBinding(state)
             scope = self._foreign(states, state, env)
             scope.names[state.name] = own
             self.names.enter_state(state)
@@ -147,6 +176,7 @@ class WorkflowTyper:
             after = Env(scope, names, end if end is not None else scope.facts)
             self._routes(state, after)
             self.names.leave_state()
+            self._outside.pop(state, None)
 
     def _routes(self, state: State, env: Env) -> None:
         for route in state.routes:
@@ -159,27 +189,39 @@ class WorkflowTyper:
     def _foreign(self, states: dict[str, State], own: State | None, env: Env) -> Env:
         """The bindings of other states: ``STATE.id``, and a bare id that only one other state has."""
         names: dict[str, Binding] = {}
-        own_ids = {step.id for step in own.all_steps} if own is not None else set()
-        owners: dict[str, int] = {}
         for state in states.values():
-            if state is own:
-                continue
-            fields: dict[str, Field] = {}
-            for step in state.all_steps:
-                reason = Reason(f"state `{state.name}` may not have been entered", "", *span_of(state.entry.key))
-                type_ = (step.binding or ANY).with_null(reason)
-                fields.setdefault(step.id, Field(type_, False, step))
-                owners[step.id] = owners.get(step.id, 0) + 1
-                names[step.id] = Binding(step.id, type_, step.id_node, step)
-            names[state.name] = Binding(state.name, record(fields), state.entry.key)
-        shared = {name for name, count in owners.items() if count > 1}
-        kept = {name: each for name, each in names.items() if name not in shared and name not in own_ids}
-        return env.child(kept)
+            if state is not own:
+                names.update(self._seen_outside(state))
+        own_ids = Counter(step.id for step in own.all_steps) if own is not None else Counter[str]()
+        if self._repeated is None:
+            owners = Counter(step.id for state in states.values() for step in state.all_steps)
+            self._repeated = {name: count for name, count in owners.items() if count > 1}
+        for name, count in self._repeated.items():
+            if count - own_ids[name] > 1:
+                names.pop(name, None)
+        for name in own_ids:
+            names.pop(name, None)
+        return env.child(names)
+
+    def _seen_outside(self, state: State) -> dict[str, Binding]:
+        """What a state's steps, and its name, are in other states; kept until the state is typed again."""
+        known = self._outside.get(state)
+        if known is not None:
+            return known
+        found = self._outside[state] = {}
+        fields: dict[str, Field] = {}
+        reason = Reason(f"state `{state.name}` may not have been entered", "", *span_of(state.entry.key))
+        for step in state.all_steps:
+            type_ = (step.binding or ANY).with_null(reason)
+            fields.setdefault(step.id, Field(type_, False, step))
+            found[step.id] = Binding(step.id, type_, step.id_node, step)
+        found[state.name] = Binding(state.name, record(fields), state.entry.key)
+        return found
 
     # ---- lists and steps -------------------------------------------------------------------------
 
     def walk_list(
-        self, steps: Iterable[Step], env: Env, own: Binding | None = None
+        self, steps: Iterable[Step], env: Env, own: OwnBinding | None = None
     ) -> tuple[dict[str, Binding], Facts | None]:
         """Type an ordered list: the names that it binds, the facts at its end (None when it always ends the run)."""
         ordered = [*steps]
@@ -194,9 +236,7 @@ class WorkflowTyper:
             assert step.binding is not None
             names[step.id] = Binding(step.id, step.binding, step.id_node, step)
             if own is not None:
-                own.type = record(
-                    {each.id: Field(names[each.id].type, False, each) for each in ordered if each.id in names}
-                )
+                own.bind(step, step.binding)
             if after is None:
                 ended = True
                 self.expressions.dead = dead + 1

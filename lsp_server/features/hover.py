@@ -18,7 +18,7 @@ from analyzer.model.nodes import Call, InputDecl, Step
 from analyzer.syntax.nodes import Node, Scalar
 from analyzer.workspace.manifests import ActionDecl, TriggerDecl
 from lsp_server.nodes import Crumb, key_text, trail
-from lsp_server.occurrences import at, occurrences
+from lsp_server.occurrences import members_of, names_in, step_groups
 from lsp_server.scopes import Scopes, interpolations
 from lsp_server.shapes import Shape, Shapes, description_of, inputs_type, property_schema
 from lsp_server.snapshot import Snapshot, Span
@@ -316,20 +316,21 @@ def _in_interpolation(
     if isinstance(expr, Name) and expr.name in _RUN_WORDS:
         lines.append(_RUN_WORDS[expr.name])
     if isinstance(expr, Name | Member):
-        lines += _origin(snapshot, offset)
+        lines += _origin(snapshot, part, env, site, offset)
     span = site.span(expr.name_start, expr.name_end) if isinstance(expr, Member) else place
     return Hover("\n\n".join(lines), span)
 
 
-def _origin(snapshot: Snapshot, offset: int) -> list[str]:
+def _origin(snapshot: Snapshot, part: Interpolation, env: Env, site: Site, offset: int) -> list[str]:
     """The step that binds what is read here."""
-    found = at(occurrences(snapshot), offset)
-    workflow = snapshot.workflow
-    if found is None or workflow is None or found.symbol.kind != "step":
+    workflow, scopes = snapshot.workflow, snapshot.scopes
+    if workflow is None or scopes is None:
         return []
-    from lsp_server.occurrences import members_of
-
-    return [f"Bound by `{step.path}`, which {_doing(step)}" for step in members_of(workflow, found.symbol)[:3]]
+    for first, last, symbol in names_in(part.expr, env, scopes, step_groups(workflow)):
+        start, end = site.span(first, last)
+        if start <= offset <= end and symbol.kind == "step":
+            return [f"Bound by `{step.path}`, which {_doing(step)}" for step in members_of(workflow, symbol)[:3]]
+    return []
 
 
 def smallest(root: Expr, site: Site, offset: int) -> Expr:

@@ -131,7 +131,7 @@ def execute(run: sqlite3.Row) -> None:
     log(name, "workflow.restored" if again else "run.started")
     log(name, "node.started", nodeId="only")
     STORE.change("update runs set status = 'running' where id = ?", name)
-    if run["mode"] in ("during-execution", "peer-resume") and not again:
+    if run["mode"] in ("during-execution", "peer-resume") and not again and ARGS.fault != "kills-before-claim":
         die()
         if ARGS.fault == "in-process":
             STORE.change("update runs set lease = 0 where id = ?", name)

@@ -248,8 +248,10 @@ def check(run: Run) -> Run:
     records = run.records
     assert fold(records) == run.state
     for record in records:
-        again = record_of(json.loads(json.dumps(record_json(record))))
-        assert again == record, (again, record)
+        written = record_json(record)
+        again = record_of(json.loads(json.dumps(written)))
+        # Marks of dry runs have no equality of their own.
+        assert again == record or ("suppressed" in str(written) and record_json(again) == written), (again, record)
         fields = KINDS[record.kind].fields
         assert record.data.keys() <= fields.keys() | {"run"}, record
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
