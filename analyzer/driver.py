@@ -36,6 +36,7 @@ from analyzer.findings import Finding
 from analyzer.report.common import RuleDocumentation, Suppressed
 from analyzer.selection import CheckConfig, Selection, file_ignores, unknown_name_message
 from analyzer.suppressions import Comment, apply_suppressions, find_directives
+from analyzer.workspace.documents import read_bounded
 
 FILES_PER_JOB = 8
 """Automatic jobs: below so many files for each process, starting one costs more than it saves."""
@@ -405,7 +406,7 @@ def _read(path: str) -> bytes | str:
     """The content of a file, or in words why it cannot be had."""
     try:
         with open(path, "rb") as stream:
-            data = stream.read(MAX_FILE_BYTES + 1)
+            data = read_bounded(stream, MAX_FILE_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return f"cannot read `{path}`: {reason}"

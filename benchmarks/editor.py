@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from generate import write_project
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from benchmarks.generate import write_project
 
 ROOT = Path(__file__).resolve().parent.parent
 CAPABILITIES = {

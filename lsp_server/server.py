@@ -31,8 +31,8 @@ DEBOUNCE_S: Final = 0.015
 """From the last edit to the start of the analysis."""
 SETTLE_S: Final = 0.05
 """From the last change of files on disk, so that a storm of them is one."""
+COLLECT_S: Final = 0.02
 READY_S: Final = 0.1
-IDLE_S: Final = 0.5
 
 
 class WorkfileServer(LanguageServer):
@@ -148,7 +148,6 @@ class WorkfileServer(LanguageServer):
         self._others_changed(path)
         if not self.pull:
             self.after("diagnostics", wait, self._publish_due)
-        self.idle_later()
 
     def _others_changed(self, path: str) -> None:
         """Open files that read this one have to be looked at again."""
@@ -196,6 +195,7 @@ class WorkfileServer(LanguageServer):
         items = [converter.diagnostic(finding, self.abilities) for finding in checked.findings]
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, items, document.version))
         self.say_problems()
+        self.idle_later()
 
     def say_problems(self) -> None:
         """Tell once each what is wrong with a configuration: nothing is checked under it."""
@@ -214,10 +214,17 @@ class WorkfileServer(LanguageServer):
         self._timers[name] = self.protocol.later(seconds, call)
 
     def idle_later(self) -> None:
-        """Make ready what is likely asked next, and free memory, when the client pauses."""
-        self.files.collect(idle=False)
+        """Free memory, and make ready what is likely asked next, when the client pauses."""
+        self.after("collect", COLLECT_S, self._collect)
         self.after("ready", READY_S, self._make_ready)
-        self.after("idle", IDLE_S, lambda: self.files.collect(idle=True))
+
+    def _collect(self) -> None:
+        """Free what the versions before have left, between messages and before much has gathered."""
+        inbox = self.protocol.inbox
+        if inbox is not None and len(inbox) and not self.files.much_to_collect:
+            self.after("collect", COLLECT_S, self._collect)
+        else:
+            self.files.collect()
 
     def _make_ready(self) -> None:
         """The scopes of expressions of the file that was edited last: hover and definition need them."""

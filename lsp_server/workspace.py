@@ -35,7 +35,8 @@ MAX_SNAPSHOTS: Final = 64
 MAX_OPEN: Final = 2_000
 STORM: Final = 500
 """From so many changed files on, everything that was read from disk is forgotten at once."""
-COLLECT_EVERY: Final = 16
+COLLECT_AT_MOST: Final = 8
+"""Analyses after which memory is freed though messages wait."""
 _EVERYTHING: Final = Selection()
 
 
@@ -324,9 +325,14 @@ class Workspace:
             if enabled:
                 gc.enable()
 
-    def collect(self, idle: bool) -> None:
-        """Free what old versions have left, when nothing waits or when much has gathered."""
-        if self._analyses and (idle or self._analyses >= COLLECT_EVERY):
+    @property
+    def much_to_collect(self) -> bool:
+        """Whether freeing memory must not wait any longer."""
+        return self._analyses >= COLLECT_AT_MOST
+
+    def collect(self) -> None:
+        """Free what old versions have left: models hold each other in rings, which only the collector finds."""
+        if self._analyses:
             self._analyses = 0
             gc.collect()
 

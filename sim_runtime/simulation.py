@@ -30,7 +30,7 @@ from sim_runtime.history.pins import called_by, listed_connector, pins_of, used_
 from sim_runtime.observed import ObservedRun
 from sim_runtime.samples import NoSample
 from sim_runtime.world.connectors import CannotAnswer, SimulatedWorld, actions_of
-from sim_runtime.world.expectations import Difference, differences
+from sim_runtime.world.expectations import Difference, at_path, differences
 from sim_runtime.world.reading import read_scenario
 from sim_runtime.world.scenario import UNSET, Scenario, Unset
 
@@ -186,9 +186,59 @@ class Simulation:
         expect = self.prepared.scenario.expect
         return [] if not expect else differences(expect, self.report)
 
+    # ---- what came of it, for tests in Python -------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """``succeeded``, ``failed``, ``stopped``, ``aborted``, ``cancelled``, or where it stands: ``suspended``,
+        ``held`` or ``running``."""
+        return self.run.status
+
+    @property
+    def result(self) -> Json:
+        """The result; None while there is none."""
+        return self.report["result"]
+
+    @property
+    def failure(self) -> Json:
+        """``{code, message, path}`` of a failed or aborted run, else None."""
+        return self.report["failure"]
+
+    def binding(self, path: str) -> Json:
+        """The value at a binding path (``approval.status``, ``each[0].send``). Raises ``KeyError`` where none is."""
+        found = at_path(self.report["bindings"], path)
+        if isinstance(found, Unset):
+            raise KeyError(path)
+        return found
+
+    def effects(self, action: str) -> int:
+        """How often an action took effect outside, over all steps."""
+        return sum(each.count for each in self.run.world.effects() if each.action == action)
+
+    def invocations(self, action: str) -> int:
+        """How often an action was called, over all steps."""
+        return sum(each.invocations for each in self.run.world.effects() if each.action == action)
+
+    def expect(self, **expected: Json) -> Simulation:
+        """Assert what a scenario's ``expect`` can say, as in ``run.expect(status="held", effects={"shop.charge": 1})``.
+
+        Raises:
+            AssertionError: something is otherwise; the message tells all differences in words.
+            CannotSimulate: an expectation is written in a way that can never be met.
+        """
+        __tracebackhide__ = True  # pytest then shows the line that expects, not this one
+        from sim_runtime.given import check_parts, scenario_of
+
+        scenario = scenario_of({"expect": expected}, self.prepared.scenario)
+        check_parts(self.prepared, scenario)
+        found = differences(scenario.expect or {}, self.report)
+        if found:
+            raise AssertionError("\n".join(f"{each.at}: {each.words}" for each in found))
+        return self
+
 
 def simulate(workfile: str | None = None, scenario: str | None = None, changes: Changes | None = None) -> Simulation:
-    """Run a Workfile, or the one that a scenario names, to its end.
+    """Run a Workfile, or the one that a scenario names, to its end; ``sim_runtime.simulate`` is this with more comfort.
 
     Raises:
         CannotSimulate: a file cannot be read, or has findings of severity error.
@@ -196,13 +246,18 @@ def simulate(workfile: str | None = None, scenario: str | None = None, changes: 
     return prepare(workfile, scenario, changes).simulation().finish()
 
 
-def prepare(workfile: str | None = None, scenario: str | None = None, changes: Changes | None = None) -> Prepared:
-    """Load and compile. The Workfile, what it depends on, and the scenario must be free of error findings.
+def prepare(
+    workfile: str | None = None, scenario: str | Scenario | None = None, changes: Changes | None = None
+) -> Prepared:
+    """Load and compile. The Workfile, what it depends on, and the scenario's file must be free of error findings.
 
     Raises:
         CannotSimulate: as ``simulate``.
     """
-    script = Scenario() if scenario is None else load_scenario(os.path.abspath(scenario))  # noqa: PTH100
+    if isinstance(scenario, Scenario):
+        script = scenario
+    else:
+        script = Scenario() if scenario is None else load_scenario(os.path.abspath(scenario))  # noqa: PTH100
     path = script.workfile if workfile is None else os.path.abspath(workfile)  # noqa: PTH100
     if not path:
         raise CannotSimulate("neither a Workfile nor a scenario that names one was given")
@@ -213,6 +268,15 @@ def prepare(workfile: str | None = None, scenario: str | None = None, changes: C
     except CannotRun as error:
         raise CannotSimulate(f"`{_shown(path)}` cannot be run: {error}") from None
     return Prepared(project, workflow, definition, script, changes or Changes())
+
+
+def unfired_words(point: CrashPoint) -> str:
+    """``before record 17``, ``after the 2nd `action.dispatched` at `charge```."""
+    if point.seq is not None:
+        return f"{point.when} record {point.seq}"
+    place = f" at `{point.path}`" if point.path else "" if point.path is None else " of the run itself"
+    often = "" if point.nth == 1 else f" number {point.nth}"
+    return f"{point.when} `{point.kind}`{often}{place}"
 
 
 def load_workflow(path: str) -> tuple[Project, Workflow]:

@@ -21,6 +21,7 @@ COMMAND = "workfile run"
 @click.command("run")
 @click.argument("file", metavar="FILE")
 @simulation_options
+@click.option("--timeline", metavar="FILE.html|FILE.svg", help="Draw the run over virtual time into this file.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @colour_option
 def run(
@@ -33,6 +34,7 @@ def run(
     until: str | None,
     dry_run: bool,
     seed: int | None,
+    timeline: str | None,
     format_: Literal["text", "json"],
     colour: ColourChoice,
 ) -> int:
@@ -45,6 +47,8 @@ def run(
     from sim_runtime.simulation import CannotSimulate, prepare
     from sim_runtime.stores import open_store
 
+    if timeline is not None and not timeline.endswith((".html", ".svg")):
+        raise click.UsageError(f"`--timeline`: `{timeline}` must end in `.html` or `.svg`, which says what is drawn.")
     try:
         prepared = prepare(file, scenario)
         prepared.changes = changes_of(inputs, trigger, until, dry_run, seed, prepared.scenario.start_us)
@@ -57,6 +61,8 @@ def run(
         return print_refusal(error, format_, colour, COMMAND)
     if history is not None:
         write_file(history, "".join(simulation.history_lines()), "the history")
+    if timeline is not None:
+        write_file(timeline, _picture(simulation, report, timeline), "the timeline")
     if format_ == "json":
         write_result(json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     else:
@@ -64,19 +70,25 @@ def run(
     return _unfired(simulation.unfired)
 
 
+def _picture(simulation: Simulation, report: dict[str, Any], path: str) -> str:
+    from sim_runtime.picture import picture_of
+
+    picture = picture_of(simulation.run, report)
+    if path.endswith(".svg"):
+        from sim_runtime.picture.drawing import svg
+
+        return svg(picture)
+    from sim_runtime.picture.page import page
+
+    return page(picture, simulation.run.records)
+
+
 def _unfired(points: list[CrashPoint]) -> int:
+    from sim_runtime.simulation import unfired_words
+
     for point in points:
         error_line(f"the scenario's crash {unfired_words(point)} never came; name a record that is written", COMMAND)
     return EXIT_FINDINGS if points else EXIT_OK
-
-
-def unfired_words(point: CrashPoint) -> str:
-    """``before record 17``, ``after the 2nd `action.dispatched` at `charge```."""
-    if point.seq is not None:
-        return f"{point.when} record {point.seq}"
-    place = f" at `{point.path}`" if point.path else "" if point.path is None else " of the run itself"
-    often = "" if point.nth == 1 else f" number {point.nth}"
-    return f"{point.when} `{point.kind}`{often}{place}"
 
 
 def text_report(simulation: Simulation, report: dict[str, Any], colour: ColourChoice) -> str:

@@ -13,11 +13,13 @@ import click
 
 from workfile_cli import engine
 from workfile_cli.console import ColourChoice, note, write_result
+from workfile_cli.covering import add_unplayed, is_enough, print_coverage, shown_path, write_coverage
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
 from workfile_cli.progress import LazyProgress
 from workfile_cli.simulating import colour_option, styler
 
 if TYPE_CHECKING:
+    from sim_runtime.coverage.measure import Coverage
     from sim_runtime.world.expectations import Difference
 
 MAX_ERRORS = 20
@@ -36,28 +38,57 @@ class Result:
 @click.command("test")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--format", "format_", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True)
+@click.option("--coverage", is_flag=True, help="Tell which steps, branches, guards, outcomes … no scenario reaches.")
+@click.option("--coverage-html", metavar="FILE", help="Write a page that marks the Workfiles' sources.")
+@click.option("--coverage-json", metavar="FILE", help="Write the coverage as JSON.")
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail when less than this is covered."
+)
 @colour_option
-def test(paths: tuple[str, ...], format_: Literal["text", "json", "junit"], colour: ColourChoice) -> int:
+def test(
+    paths: tuple[str, ...],
+    format_: Literal["text", "json", "junit"],
+    coverage: bool,
+    coverage_html: str | None,
+    coverage_json: str | None,
+    fail_under: float | None,
+    colour: ColourChoice,
+) -> int:
     """Run scenario files (`*.scenario.yaml`) and compare with what each expects.
 
     A folder is searched; without PATH the working directory is. The exit code is 1 when a scenario fails or is itself
-    in error.
+    in error, or with `--fail-under` when too little is covered.
     """
-    files = _files(list(paths) or ["."])
+    asked = list(paths) or ["."]
+    files = _files(asked)
+    measured = None
+    if coverage or coverage_html is not None or coverage_json is not None or fail_under is not None:
+        from sim_runtime.coverage.measure import Coverage
+
+        measured = Coverage()
     results: list[Result] = []
     with LazyProgress("testing") as progress:
         for number, path in enumerate(files, 1):
-            results.append(run_scenario(path))
+            results.append(run_scenario(path, measured))
             progress(number, len(files))
+    if measured is not None:
+        add_unplayed(measured, asked)
+    shown_coverage = measured if coverage else None
     if format_ == "json":
-        write_result(_json(results))
+        write_result(_json(results, shown_coverage))
     elif format_ == "junit":
         write_result(_junit(results))
     else:
         write_result(_text(results, colour))
     if not files and format_ == "text":
         note("no scenarios here; a scenario's name ends in `.scenario.yaml`")
-    return EXIT_FINDINGS if any(each.outcome != "passed" for each in results) else EXIT_OK
+    code = EXIT_FINDINGS if any(each.outcome != "passed" for each in results) else EXIT_OK
+    if measured is None:
+        return code
+    if coverage and format_ != "json":
+        print_coverage(measured, colour, to_stdout=format_ == "text")
+    write_coverage(measured, coverage_html, coverage_json)
+    return code if fail_under is None or is_enough(measured, fail_under) else EXIT_FINDINGS
 
 
 def _files(paths: list[str]) -> list[str]:
@@ -72,19 +103,21 @@ def _files(paths: list[str]) -> list[str]:
     return [path for path in found.files if file_kind(path) == "scenario"]
 
 
-def run_scenario(path: str) -> Result:
-    """Run one scenario file and compare."""
-    from sim_runtime.simulation import CannotSimulate, prepare
-    from workfile_cli.run import unfired_words
+def run_scenario(path: str, coverage: Coverage | None = None) -> Result:
+    """Run one scenario file and compare; what happened is counted in ``coverage``."""
+    from sim_runtime.simulation import CannotSimulate, prepare, unfired_words
 
-    result = Result(_shown(path))
+    result = Result(shown_path(path))
     try:
-        simulation = prepare(scenario=path).simulation().finish()
+        prepared = prepare(scenario=path)
+        simulation = prepared.simulation().finish()
     except CannotSimulate as error:
         result.outcome = "error"
         result.messages = [f"{_place(each)}: {each.rule}: {each.message}" for each in error.findings[:MAX_ERRORS]]
         result.messages = result.messages or [str(error)]
         return result
+    if coverage is not None:
+        coverage.add_run(prepared.project, prepared.workflow, simulation.run.records, result.path)
     result.messages = [f"the crash {unfired_words(point)} never came" for point in simulation.unfired]
     result.differences = simulation.differences()
     result.outcome = "error" if result.messages else "failed" if result.differences else "passed"
@@ -92,20 +125,14 @@ def run_scenario(path: str) -> Result:
 
 
 def _place(finding: Any) -> str:
-    return f"{_shown(finding.path)}:{finding.range.start_line}:{finding.range.start_column}"
-
-
-def _shown(path: str) -> str:
-    from analyzer.report.common import Locator
-
-    return Locator(os.getcwd()).path(path)  # noqa: PTH109
+    return f"{shown_path(finding.path)}:{finding.range.start_line}:{finding.range.start_column}"
 
 
 def _counts(results: list[Result]) -> dict[str, int]:
     return {outcome: sum(each.outcome == outcome for each in results) for outcome in ("passed", "failed", "error")}
 
 
-def _json(results: list[Result]) -> str:
+def _json(results: list[Result], coverage: Coverage | None) -> str:
     scenarios = []
     for each in results:
         scenario: dict[str, Any] = {
@@ -116,7 +143,11 @@ def _json(results: list[Result]) -> str:
         if each.messages:
             scenario["messages"] = each.messages
         scenarios.append(scenario)
-    whole = {"version": 1, "scenarios": scenarios, "summary": _counts(results)}
+    whole: dict[str, Any] = {"version": 1, "scenarios": scenarios, "summary": _counts(results)}
+    if coverage is not None:
+        from sim_runtime.coverage.report import coverage_json
+
+        whole["coverage"] = coverage_json(coverage, shown_path)
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from analyzer.expressions.ast import Binary, Expr, Filter, Index, ListLiteral, Literal, Member, Name, Unary
-from analyzer.expressions.scope import Env, Facts, Key, join_facts, reference_key, set_fact
+from analyzer.expressions.ast import Binary, Expr, Filter, Index, ListLiteral, Literal, Member, Unary
+from analyzer.expressions.scope import REFERENCES, Env, Facts, Key, join_facts, reference_key, set_fact
 from analyzer.expressions.types import (
     NEVER,
     NULL,
@@ -94,7 +94,7 @@ class Narrowing:
 
     def narrow_to(self, expr: Expr, wanted: Type, env: Env) -> Facts | None:
         """The facts once the value of ``expr`` is known to be one of ``wanted``."""
-        if isinstance(expr, Name | Member | Index):
+        if isinstance(expr, REFERENCES):
             type_, short = self.chain_of(expr, env)
             narrowed = meet(type_, wanted)
             if narrowed.kind == "never":
@@ -117,7 +117,7 @@ class Narrowing:
 
     def narrow_not(self, expr: Expr, value: Any, env: Env) -> Facts | None:
         """The facts once the value of ``expr`` is known not to be the constant ``value``."""
-        if isinstance(expr, Name | Member | Index):
+        if isinstance(expr, REFERENCES):
             type_, short = self.chain_of(expr, env)
             narrowed = without(type_, value)
             if narrowed.kind == "never":
@@ -142,7 +142,7 @@ class Narrowing:
     def _cut_short(self, expr: Expr, env: Env) -> Facts | None:
         """The chain gave null, which its own end cannot: what stands before its last `?.` is null."""
         current = expr
-        while isinstance(current, Member | Index):
+        while isinstance(current, (Member, Index)):
             if isinstance(current, Member) and current.optional:
                 return self.narrow_to(current.target, NULL, env)
             current = current.target
@@ -154,7 +154,7 @@ class Narrowing:
         facts: Facts | None = env.facts
         targets: list[Expr] = []
         current = expr
-        while isinstance(current, Member | Index):
+        while isinstance(current, (Member, Index)):
             if not given and isinstance(current, Member) and current.optional:
                 targets.clear()
             else:

@@ -7,7 +7,7 @@ the narrowed type of a *reference*: a binding and the members read from it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from analyzer.expressions.ast import Expr, Index, Literal, Member, Name
 from analyzer.expressions.types import Field, Type, field_type, join, same
@@ -30,6 +30,8 @@ Key: TypeAlias = tuple[Any, ...]
 Facts: TypeAlias = Mapping[Key, Type]
 
 NO_FACTS: Facts = {}
+#: What facts can be about; a union of these classes would be built anew at every ``isinstance``.
+REFERENCES: Final = (Name, Member, Index)
 
 
 class Env:

@@ -473,7 +473,12 @@ def can_be_equal(a: Type, b: Type) -> bool:
         return True
     if a.may_be_null and b.may_be_null:
         return True
+    if a.kind not in _NOT_PLAIN and b.kind not in _NOT_PLAIN:
+        return _options_meet(a, b)
     return any(_options_meet(x, y) for x in _plain_options(a) for y in _plain_options(b))
+
+
+_NOT_PLAIN: Final = frozenset({"null", "union"})
 
 
 def _plain_options(a: Type) -> tuple[Type, ...]:
@@ -483,11 +488,12 @@ def _plain_options(a: Type) -> tuple[Type, ...]:
 
 
 def _options_meet(a: Type, b: Type) -> bool:
-    kinds = {a.kind, b.kind}
-    if "any" in kinds:
-        return True
-    if a.kind != b.kind and kinds != {"integer", "number"}:
-        return False
+    if a.kind != b.kind:
+        kinds = {a.kind, b.kind}
+        if "any" in kinds:
+            return True
+        if kinds != {"integer", "number"}:
+            return False
     if a.values is None or b.values is None:
         return True
     few, many = sorted((a.values, b.values), key=len)

@@ -30,7 +30,7 @@ from analyzer.expressions.narrowing import Narrowing, single
 from analyzer.expressions.operators import operator_type
 from analyzer.expressions.parser import parse_template
 from analyzer.expressions.reports import Reports, Site, short_text
-from analyzer.expressions.scope import Env, Facts, reference_key
+from analyzer.expressions.scope import REFERENCES, Env, Facts, reference_key
 from analyzer.expressions.signatures import apply_signature
 from analyzer.expressions.types import (
     ANY,
@@ -187,7 +187,7 @@ class ExpressionTyper(Reports):
             self._budget -= 1
             if self._budget < 0:
                 return ANY
-        if isinstance(expr, Name | Member | Index):
+        if isinstance(expr, REFERENCES):
             return self._reference(expr, env, site)
         if isinstance(expr, Literal):
             return constant(expr.value)
@@ -212,7 +212,7 @@ class ExpressionTyper(Reports):
 
     def _value(self, expr: Expr, env: Env, site: Site) -> Type:
         """The type of an expression that more may be read of, so that what is inside it does not count as read."""
-        if not isinstance(expr, Name | Member | Index):
+        if not isinstance(expr, REFERENCES):
             return self.infer(expr, env, site)
         type_, short = self._chain(expr, env, site)
         if short is None:

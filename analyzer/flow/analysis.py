@@ -318,11 +318,13 @@ class _Composer:
             ordinary, entered = self._catch(step, body, ordinary, leaving)
         if ordinary and step.on_fail != "fail":
             consumed = union(ordinary)
-            ordinary = []
+            aborted, ordinary = ordinary, []
             if step.on_fail == "continue":
                 body.out = join(body.out, consumed)
             else:
                 body.ended = join(body.ended, consumed)
+                # A sibling's failure keeps a step inside standing, and what is around it then does not abort.
+                body.early |= union(each for each in aborted if kind != "action" or each.how == "handler")
         if not always_runs(step):
             body.out = join(body.out, standing)
         body.failures = [*ordinary, *leaving]
@@ -350,7 +352,9 @@ class _Composer:
             taken, failures = _split(failures, handler)
             entered.append(bool(taken))
             if taken:
-                self._handle(step, body, handler, union(taken), (made, leaving))
+                # What stands inside the handler itself is counted where the failures in it are.
+                standing = self._standing_in(handler.steps) if handler.steps is not None else 0
+                self._handle(step, body, handler, union(taken) & ~standing, (made, leaving))
         return [*failures, *made], tuple(entered)
 
     def _handle(

@@ -79,7 +79,7 @@ class OwnBinding(Binding):
             self._record = record({**self._fields})
         return self._record
 
-    @type.setter
+    @type.setter  # noqa: A003
     def type(self, type_: Type) -> None:
         self._record = type_
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from analyzer.syntax.limits import FILE_SIZE
 from analyzer.syntax.nodes import SyntaxProblem
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A code point has at most four bytes: a longer file is past the bound on characters, whatever is in it.
 MAX_FILE_BYTES: Final = 4 * FILE_SIZE.value
+_FIRST_BYTES: Final = 1 << 20
 
 
 def digest_of(data: bytes) -> str:
@@ -78,6 +79,12 @@ class Document:
         return parse(source) if bad is None else Tree(source, None, [bad], [])
 
 
+def read_bounded(stream: BinaryIO, most: int) -> bytes:
+    """What a stream holds, one byte more than ``most`` at most; asked for all at once, Python makes room for that."""
+    data = stream.read(min(_FIRST_BYTES, most + 1))
+    return data if len(data) < _FIRST_BYTES else data + stream.read(most + 1 - len(data))
+
+
 def read_file(path: str) -> bytes | str:
     """The bytes of a regular file, one more than the bound at most; or why it cannot be read, in words."""
     try:
@@ -85,7 +92,7 @@ def read_file(path: str) -> bytes | str:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return "it is a folder" if os.path.isdir(path) else "it is not a regular file"  # noqa: PTH112
         with open(path, "rb") as stream:
-            return stream.read(MAX_FILE_BYTES + 1)
+            return read_bounded(stream, MAX_FILE_BYTES)
     except FileNotFoundError:
         return "there is no such file"
     except PermissionError:

@@ -58,14 +58,15 @@ def advance_list(tx: Tx, at: Address, steps: ListDef, draining: bool) -> int | R
             return tx.close()
         step = steps.steps[frame.cursor]
         here = (*at, step.id)
-        if step.id not in frame.children:
+        child = frame.children.get(step.id)
+        if child is None:
             if draining:
                 return 0
             start_step(tx, here, step)
             if tx.closed:
                 return CLOSED
             continue
-        result = advance_step(tx, here, step, draining)
+        result = advance_step(tx, here, step, child, draining)
         if result != AGAIN:
             return result
         if tx.closed:
@@ -112,15 +113,17 @@ def condition(tx: Tx, step: StepDef, at: Address, program: Callable[..., Value])
     return value
 
 
-def advance_step(tx: Tx, at: Address, step: StepDef, draining: bool) -> int | Raised:
-    """Go on with a step that has started."""
-    frame = tx.frame(at)
+def advance_step(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: bool) -> int | Raised:
+    """Go on with a step that has started; ``frame`` is its frame."""
     rest = frame._rest_draining if draining else frame._rest
     if rest >= 0:
         return rest
-    result = _advance(tx, at, step, draining)
-    while result == AGAIN and not tx.closed and not tx.frame(at).over:
-        result = _advance(tx, at, step, draining)
+    result = _advance(tx, at, step, frame, draining)
+    while result == AGAIN and not tx.closed:
+        frame = tx.frame(at)
+        if frame.over:
+            break
+        result = _advance(tx, at, step, frame, draining)
     if isinstance(result, int) and result >= 0 and not tx.closed:
         frame = tx.frame(at)
         if draining:
@@ -130,8 +133,7 @@ def advance_step(tx: Tx, at: Address, step: StepDef, draining: bool) -> int | Ra
     return CLOSED if tx.closed else result
 
 
-def _advance(tx: Tx, at: Address, step: StepDef, draining: bool) -> int | Raised:
-    frame = tx.frame(at)
+def _advance(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: bool) -> int | Raised:
     if frame.recovery is not None:
         assert step.recovery is not None
         return advance_recovery(tx, at, frame.recovery)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from analyzer.expressions.faults import Fault
-from analyzer.expressions.values import Value, equal, from_json, strip_marks, to_json
+from analyzer.expressions.values import Value, equal, from_json
 from sim_runtime.core.definition import CallDef, ListDef
-from sim_runtime.core.fitting import without_nulls
+from sim_runtime.core.fitting import json_of, without_nulls
 from sim_runtime.core.frames import Failure
 from sim_runtime.core.transaction import Tx
 from sim_runtime.history.paths import Address, identity_of
@@ -20,7 +20,7 @@ def prepare_call(tx: Tx, call: CallDef, steps: ListDef, at: Address) -> tuple[Va
     arguments = tx.value(call.arguments, steps, at)
     if call.input_optional:
         arguments = without_nulls(arguments, call.input)
-    faults = call.input_fit.faults(to_json(strip_marks(arguments)))
+    faults = call.input_fit.faults(json_of(arguments))
     if faults:
         message = f"the arguments of `{call.action}` do not fit its input: {faults[0]}"
         return arguments, Failure("input.invalid", message, {"faults": list(faults)}, "")
@@ -37,7 +37,7 @@ def derived_key(tx: Tx, id_: str, base: str | None) -> str:
 def key_clashes(tx: Tx, action: str, key: str, arguments: Value) -> bool:
     """Whether other arguments were first sent under the key."""
     first = tx.state.keys.get(f"{action} {key}")
-    return first is not None and not equal(to_json(strip_marks(first)), to_json(strip_marks(arguments)))
+    return first is not None and not equal(json_of(first), json_of(arguments))
 
 
 def result_of(call: CallDef, result: Any) -> tuple[Value, str | None]:

@@ -43,7 +43,10 @@ def definition_of(workflow: Workflow, project: Project | None = None) -> Definit
 
     Raises ``CannotRun`` for a Workfile with error findings.
     """
-    return _Compiler(project, workflow).definition(workflow)
+    compiler = _Compiler(project, workflow)
+    found = compiler.definition(workflow)
+    found.sparse = compiler.sparse
+    return found
 
 
 class _Compiler:
@@ -53,6 +56,7 @@ class _Compiler:
         self.done: dict[int, Definition] = {}
         self.fits: dict[int, Fit] = {}
         self.payloads: dict[str, PayloadDef] = {}
+        self.sparse = False
 
     def definition(self, workflow: Workflow) -> Definition:
         known = self.done.get(id(workflow))
@@ -70,10 +74,12 @@ class _Compiler:
     def fill(self, workflow: Workflow, found: Definition) -> None:
         for name, each in workflow.inputs.items():
             fit = Fit(each.type.schema if each.type.schema is not None else schema_of(each.type))
+            self.sparse = self.sparse or has_optional(each.type)
             found.inputs[name] = InputDef(name, each.optional, each.type, guide_of(each.type), fit)
         if workflow.trigger is not None:
             found.trigger = PayloadDef(self.fit(workflow.trigger.payload_schema), guide_of(workflow.trigger.payload))
             found.trigger_type = workflow.trigger.payload
+            self.sparse = self.sparse or has_optional(found.trigger_type)
         if workflow.recovery is not None:
             found.recovery = _recovery(workflow.recovery, workflow)
         if workflow.result is not None:
@@ -141,6 +147,7 @@ class _Compiler:
             found.retry = _retry(step.retry)
         if step.binding is not None and has_optional(step.binding):
             found.sparse = step.binding
+            self.sparse = True
         if step.call is not None:
             found.call = self.call(step.call)
             found.call.key = _value(step.keys.get("idempotency_key"))

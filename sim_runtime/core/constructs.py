@@ -7,9 +7,9 @@ from analyzer.expressions.values import equal
 from sim_runtime.core.advance import advance_list, advances, succeed, take
 from sim_runtime.core.definition import ListDef, StepDef
 from sim_runtime.core.failing import emit_failed, fail_by_fault, settle_between
-from sim_runtime.core.frames import Frame, Members
-from sim_runtime.core.persistent import Items
-from sim_runtime.core.transaction import BUSY, CLOSED, DONE, HELD, OUT, Raised, Tx
+from sim_runtime.core.frames import TERMINAL, Frame, Members
+from sim_runtime.core.persistent import Chunk
+from sim_runtime.core.transaction import AGAIN, BUSY, CLOSED, DONE, HELD, OUT, Raised, Tx
 from sim_runtime.history.paths import Address, identity_of
 
 _IN_PROGRESS = OUT | HELD | BUSY
@@ -156,9 +156,9 @@ def advance_for_each(tx: Tx, at: Address, step: StepDef, frame: Frame, draining:
         mask = _look_through(tx, at, step, failing or draining)
         if isinstance(mask, Raised) or mask == CLOSED:
             return mask
-        members = tx.frame(at).info
-        if members.broken and not failing:
+        if mask == AGAIN:
             continue
+        members = tx.frame(at).info
         if failing or draining or members.next >= len(members.items) or members.active >= members.concurrency:
             return _joined(tx, at, step, mask, draining)
         if tx.full:
@@ -168,45 +168,54 @@ def advance_for_each(tx: Tx, at: Address, step: StepDef, frame: Frame, draining:
 
 
 def _look_through(tx: Tx, at: Address, step: StepDef, draining: bool) -> int | Raised:
-    """Advance every iteration in progress, in index order; what is known to stand still is passed over."""
-    mask = 0
+    """Advance every iteration in progress, in index order; what is known to stand still is passed over. ``AGAIN`` when
+    a failure left an iteration: its siblings come to a stand from here on."""
+    mask = place = 0
     items = tx.frame(at).items
     assert items is not None
-    for place in range(len(items.chunks)):
-        items = tx.frame(at).items
-        assert items is not None
+    while place < len(items.chunks):
         chunk = items.chunks[place]
         rest = chunk.rest_draining if draining else chunk.rest
         if rest < 0:
-            found = _look_through_chunk(tx, at, step, place, draining)
+            found = _look_through_chunk(tx, at, step, chunk, place * items.width, draining)
             if isinstance(found, Raised) or found == CLOSED:
                 return found
+            frame = tx.frame(at)
+            items = frame.items
+            assert items is not None
+            if found == AGAIN:
+                if frame.info.broken and not draining:
+                    return AGAIN
+                continue
             rest = found
         mask |= rest
+        place += 1
     return mask
 
 
-def _look_through_chunk(tx: Tx, at: Address, step: StepDef, place: int, draining: bool) -> int | Raised:
+def _look_through_chunk(
+    tx: Tx, at: Address, step: StepDef, chunk: Chunk, start: int, draining: bool
+) -> int | Raised:
+    """The iterations of one chunk; ``AGAIN`` when something was done in it, so that it is another one now."""
     mask = 0
-    items: Items | None = tx.frame(at).items
-    assert items is not None
-    start = place * items.width
-    for offset in range(len(items.chunks[place].items)):
-        items = tx.frame(at).items
-        assert items is not None
-        member = items.chunks[place].items[offset]
-        if member is None or member.over or member.broken is not None:
+    steps = step.inner
+    for offset, member in enumerate(chunk.items):
+        if member is None or member.phase in TERMINAL or member.broken is not None:
             continue
-        result = _member(tx, (*at, f"[{start + offset}]"), step.inner, step, draining)
-        if isinstance(result, Raised) or result == CLOSED:
-            return result
-        if result >= 0:
-            mask |= result
-        elif tx.frame(at).info.broken and not draining:
-            return mask
-    items = tx.frame(at).items
-    assert items is not None
-    chunk = items.chunks[place]
+        rest = member._rest_draining if draining else member._rest
+        if rest < 0:
+            written = len(tx.records)
+            result = _member(tx, (*at, f"[{start + offset}]"), steps, step, draining)
+            if isinstance(result, Raised) or result == CLOSED:
+                return result
+            if len(tx.records) != written:
+                return AGAIN
+            rest = result
+            if draining:
+                member._rest_draining = rest
+            else:
+                member._rest = rest
+        mask |= rest
     if draining:
         chunk.rest_draining = mask
     else:

@@ -202,8 +202,8 @@ class InputDef:
 @dataclass(slots=True, eq=False)
 class Definition:
     """One Workfile. ``bare`` names, for a state machine, the state of every step id that only one state has.
-    ``payloads`` are those of every trigger that something waits for, children's included; ``inputs_cache`` is the last view
-    that expressions had of inputs."""
+    ``payloads`` are those of every trigger that something waits for, children's included; ``sparse``: something in it has
+    optional fields; ``inputs_cache`` is the last view that expressions had of inputs."""
 
     workflow: str
     inputs: dict[str, InputDef] = field(default_factory=dict)
@@ -216,4 +216,5 @@ class Definition:
     result: Program | None = None
     bare: dict[str, str] = field(default_factory=dict)
     payloads: dict[str, PayloadDef] = field(default_factory=dict)
+    sparse: bool = False
     inputs_cache: tuple[object, Any] | None = None

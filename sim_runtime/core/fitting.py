@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from analyzer.expressions.types import Type
-from analyzer.expressions.values import KINDS, Marked, Value
+from analyzer.expressions.values import KINDS, Marked, Value, strip_marks, to_json
 
 Schema: TypeAlias = Mapping[str, Any] | bool
 Test: TypeAlias = Callable[[Any], bool]
 
 _MAX_DEPTH: Final = 32
+_PLAIN: Final = frozenset({str, int, bool, float, type(None)})
 
 
 class Sparse(dict[str, Any]):
@@ -31,6 +32,20 @@ class Sparse(dict[str, Any]):
 
 
 KINDS[Sparse] = "map"
+
+
+def json_of(value: Any) -> Any:
+    """A value as plain JSON for the world outside: times as text, without marks. Parts that are plain are shared."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is dict:
+        found = {name: each if type(each) in _PLAIN else json_of(each) for name, each in value.items()}
+        return value if all(each is value[name] for name, each in found.items()) else found
+    if kind is list:
+        items = [each if type(each) in _PLAIN else json_of(each) for each in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    return to_json(strip_marks(value))
 
 
 # -- from JSON
@@ -176,7 +191,8 @@ class Fit:
             return []
         from analyzer.expressions.schema_literals import value_faults
 
-        return [_placed(path, message) for path, message in value_faults(self.schema, value)]
+        schema = self.schema if isinstance(self.schema, bool) else dict(self.schema)
+        return [_placed(path, message) for path, message in value_faults(schema, value)]
 
 
 def _placed(path: tuple[str | int, ...], message: str) -> str:

@@ -1,4 +1,7 @@
-"""What can be put to ``decide``: everything that reaches a run from outside, time included, as plain data."""
+"""What can be put to ``decide``: everything that reaches a run from outside, time included, as plain data.
+
+Nothing changes an input after it was made; the classes are not frozen only because that costs as much as deciding.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Start:
     """A run is accepted. ``inputs`` and ``trigger`` are plain JSON; ``key_run`` None is the run itself."""
 
@@ -19,14 +22,14 @@ class Start:
     key_run: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Proceed:
     """Do what is runnable."""
 
     at: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answered:
     """An answer to the dispatch ``seq`` of the call at ``id``; ``scope`` of an undo. ``kind`` is ``success``, ``failure``
     or ``ambiguous``; ``result`` and ``details`` are plain JSON."""
@@ -44,7 +47,7 @@ class Answered:
     retry_after: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Interrupted:
     """The executor died while the call was out: its answer is lost."""
 
@@ -54,7 +57,7 @@ class Interrupted:
     scope: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TimerDue:
     """The timer ``name`` at ``id`` elapsed: ``wait``, ``timeout``, ``delay``, ``state:NAME``, ``retry``, or ``attempt``
     (the call of the dispatch that is out)."""
@@ -65,7 +68,7 @@ class TimerDue:
     deadline: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EventArrived:
     """An event. ``partly``: some waits have accepted this very delivery already."""
 
@@ -76,7 +79,7 @@ class EventArrived:
     partly: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Decided:
     """An operator's decision on the hold at the path ``on`` (shown or identity); see ``driver.protocol.Decision``."""
 
@@ -91,7 +94,7 @@ class Decided:
     retryable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Cancelled:
     """The run is to be cancelled; ``reason`` is plain JSON."""
 

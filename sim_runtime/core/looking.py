@@ -98,9 +98,23 @@ def live_frame(state: State, id_: str) -> Frame | None:
 
 
 def _leads_to(frame: Frame, segment: str) -> bool:
-    if frame.items is not None and segment[0] == "[":
-        return not frame.over and frame.handling is None
-    return any(name == segment for name, _ in live_below(frame))
+    """Whether what stands under a segment is in progress: ``live_below`` for one segment."""
+    if frame.over:
+        return False
+    info = frame.info
+    if isinstance(info, Run):
+        if info.ended is not None:
+            return False
+        if info.entries:
+            return segment == info.entries[-1]
+    if frame.handling is not None:
+        return segment == f"(catch:{frame.handling.number})"
+    if segment[0] == "[":
+        return frame.items is not None
+    if isinstance(info, Attempt):
+        return frame.phase == "reconciling" and segment == f"(reconcile)#{info.reconciles}"
+    child = frame.children.get(segment)
+    return child is not None and not child.over and (child.role != "step" or child.index == frame.cursor)
 
 
 def flights(state: State) -> list[Flight]:

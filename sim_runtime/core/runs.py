@@ -6,7 +6,7 @@ from typing import Any
 
 from analyzer.expressions.faults import KIND, Fault
 from analyzer.expressions.times import MAX_TIMESTAMP_US
-from analyzer.expressions.values import Value, from_json, is_marked, strip_marks, to_json
+from analyzer.expressions.values import Value, from_json, is_marked
 from sim_runtime.core.advance import advance_list, advances
 from sim_runtime.core.definition import Definition, RecoveryDef, StateDef, StepDef
 from sim_runtime.core.failing import (
@@ -19,6 +19,7 @@ from sim_runtime.core.failing import (
     settle_between,
     takes,
 )
+from sim_runtime.core.fitting import json_of
 from sim_runtime.core.frames import Child, Entry, Failure, Frame, Run
 from sim_runtime.core.recovering import advance_recovery, recover
 from sim_runtime.core.transaction import AGAIN, CLOSED, DONE, HELD, Raised, Tx, Unknown, fault_failure
@@ -309,7 +310,7 @@ def _call_child(tx: Tx, at: Address, step: StepDef) -> int | Raised | None:
     except Fault as fault:
         return fail_by_fault(tx, at, step, fault)
     if not is_marked(inputs):
-        inputs, _ = read_inputs(step.callee, to_json(inputs))
+        inputs, _ = read_inputs(step.callee, json_of(inputs))
     root = tx.state.run.run_id
     tx.emit("child.started", id_, child=f"{root}/{id_}", workflow=step.callee.workflow, inputs=inputs)
     if step.timeout_us is not None:
@@ -318,8 +319,7 @@ def _call_child(tx: Tx, at: Address, step: StepDef) -> int | Raised | None:
 
 
 def _start_child(tx: Tx, at: Address, definition: Definition, run: Run) -> int:
-    given = to_json(strip_marks(run.inputs))
-    _, problem = read_inputs(definition, given)
+    _, problem = read_inputs(definition, json_of(run.inputs))
     if problem is not None:
         _end_failed(tx, at, Failure("input.invalid", problem, {}, identity_of(at)))
         return CLOSED

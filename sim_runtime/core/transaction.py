@@ -103,11 +103,12 @@ class Tx:
         """The value of a program in a list's scope, as it is recorded. Raises ``Fault``; ``Unknown`` for a fault that
         a placeholder of a dry run brought about."""
         try:
-            return plain(program(Scope(self.state, steps, address)))
+            value = program(Scope(self.state, steps, address))
         except Fault as fault:
             if fault.marked:
                 raise Unknown from None
             raise
+        return plain(value) if self.definition.sparse else value
 
     def condition(self, program: Program, steps: ListDef, address: Address) -> Value:
         """As ``value``, of something that decides what runs: ``Unknown`` when it depends on a placeholder."""

@@ -6,14 +6,14 @@ from typing import Any
 
 from analyzer.expressions.faults import CONVERSION, KIND, RANGE, Fault
 from analyzer.expressions.times import MAX_TIMESTAMP_US, Duration, Timestamp, parse_timestamp
-from analyzer.expressions.values import Value, strip_marks, to_json
+from analyzer.expressions.values import Value, is_marked, strip_marks
 from analyzer.language.durations import parse_duration
 from sim_runtime.core.advance import advance_list, advances, succeed, take
 from sim_runtime.core.definition import StepDef, TriggerUse
 from sim_runtime.core.failing import emit_failed, fail_by_fault, fail_step
-from sim_runtime.core.fitting import without_nulls
+from sim_runtime.core.fitting import json_of, without_nulls
 from sim_runtime.core.frames import Accepted, Failure, Frame, Subscription
-from sim_runtime.core.transaction import AGAIN, DONE, Raised, Tx
+from sim_runtime.core.transaction import AGAIN, DONE, Raised, Tx, Unknown
 from sim_runtime.history.paths import Address, identity_of
 
 
@@ -86,6 +86,8 @@ def _subscribe(tx: Tx, at: Address, step: StepDef) -> int | Raised:
         deadline = deadline_of(tx.condition(wait.timeout, step.parent, at[:-1]), tx.at)
     except Fault as fault:
         return fail_by_fault(tx, at, step, fault)
+    if is_marked(match):
+        raise Unknown  # which event fits is a condition too
     configuration = without_nulls(configuration, wait.configuration_type)
     problem = _configuration_problem(wait, configuration, match)
     if problem is None and deadline < tx.at and not _is_timestamp(tx, wait, step, at):
@@ -111,11 +113,11 @@ def _is_timestamp(tx: Tx, wait: TriggerUse, step: StepDef, at: Address) -> bool:
 
 
 def _configuration_problem(wait: TriggerUse, configuration: Value, match: dict[str, Any]) -> str | None:
-    faults = wait.configuration_fit.faults(to_json(strip_marks(configuration)))
+    faults = wait.configuration_fit.faults(json_of(configuration))
     if faults:
         return f"`configuration` does not fit: {faults[0]}"
     for name, value in match.items():
-        faults = wait.match_fits[name].faults(to_json(strip_marks(value)))
+        faults = wait.match_fits[name].faults(json_of(value))
         if faults:
             return f"`match.{name}` does not fit the payload: {faults[0]}"
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -105,9 +105,7 @@ class Coverage:
             return
         document = project.document(workflow.path)
         source = document.source if document is not None else Source("", workflow.path)
-        self.files[workflow.path] = WorkfileCoverage(
-            workflow.path, workflow.name or "", source, places_of(workflow)
-        )
+        self.files[workflow.path] = WorkfileCoverage(workflow.path, workflow.name or "", source, places_of(workflow))
         callees = {step.path: step.callee for step in all_steps(workflow) if step.callee is not None}
         self._callees[workflow.path] = callees
         for callee in callees.values():
@@ -168,7 +166,7 @@ def _limit(data: dict[str, Any]) -> tuple[str, str] | None:
     return ("recovery", "limit") if data["disposition"] in ("limit", "escalate") else None
 
 
-_PICK: Final = {
+_PICK: Final[dict[str, Callable[[dict[str, Any]], tuple[str, str] | None]]] = {
     "step.skipped": lambda _: ("guard", "false"),
     "step.failed": _limit,
     "hold.entered": lambda data: ("recovery", "limit") if data["reason"] == "recovery_limit" else None,

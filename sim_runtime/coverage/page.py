@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from analyzer.report.common import plural
 from sim_runtime.coverage.measure import Coverage, WorkfileCoverage, percent
 from sim_runtime.coverage.places import Place
 from sim_runtime.coverage.report import Shown
@@ -38,7 +39,10 @@ table.files { border-collapse: collapse; width: 100%; margin: 16px 0; }
 tr.good .number { border-color: var(--good); } tr.bad .number { border-color: var(--bad); }
 tr.part .number { border-color: var(--part); }
 tr.bad td { background: var(--bad-soft); } tr.part td { background: var(--part-soft); }
-.source .words { color: var(--dim); font-family: system-ui, sans-serif; white-space: nowrap; padding-left: 32px; }
+.source table { width: 100%; } .source td.number { width: 1px; }
+.words { color: var(--bad); font: 12px/1.4 system-ui, sans-serif; white-space: normal; max-width: 90ch;
+  padding: 0 0 3px 2ch; }
+tr.part .words { color: var(--part); }
 mark { border-radius: 3px; padding: 0 1px; color: inherit; } mark.good { background: var(--good-soft); }
 mark.bad { background: var(--bad-soft); box-shadow: inset 0 -2px var(--bad); }
 mark.part { background: var(--part-soft); box-shadow: inset 0 -2px var(--part); }
@@ -57,14 +61,14 @@ def _page(coverage: Coverage, shown: Shown) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>Coverage of Workfiles</title>\n'
     yield f"<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{share:.1f} % of what can happen has happened</h1>\n"
-    yield f"<p>{coverage.covered} of {coverage.total} places in {len(coverage.files)} Workfile"
-    yield f"{'' if len(coverage.files) == 1 else 's'}, over {count} scenario{'' if count == 1 else 's'}. A place is a step "
-    yield "that runs, a side of a branch or a guard, an outcome of an action or a wait, a handler, a route, a timer, an undo, "
-    yield "a recovery.</p>\n"
+    yield f"<p>{coverage.covered} of {coverage.total} places in {plural(len(coverage.files), 'Workfile')}, over "
+    yield f"{plural(count, 'scenario')}. A place is a step that runs, a side of a branch or a guard, an outcome of an "
+    yield "action or a wait, a handler, a route, a timer, an undo, a recovery.</p>\n"
     yield '<p class="legend"><mark class="good">happened</mark><mark class="part">happened in part</mark>'
     yield '<mark class="bad">never happened</mark>Hold the pointer over a marked word to see more.</p>\n'
     files = coverage.sorted_files()
-    yield '<table class="files">\n<tr><th>Workfile</th><th></th><th class="number">places</th><th class="number"></th></tr>\n'
+    yield '<table class="files">\n<tr><th>Workfile</th><th></th>'
+    yield '<th class="number">places</th><th class="number"></th></tr>\n'
     for number, file in enumerate(files):
         yield _row(number, shown(file.path), file)
     yield "</table>\n"
@@ -78,8 +82,8 @@ def _row(number: int, name: str, file: WorkfileCoverage) -> str:
     kinds = ", ".join(f"{kind} {covered} of {total}" for kind, (covered, total) in file.by_kind().items())
     return (
         f'<tr><td><a href="#f{number}">{markup(name)}</a></td><td title="{markup(kinds)}">'
-        f'<div class="bar"><i style="width:{share:g}%"></i></div></td><td class="number">{file.covered} of {file.total}</td>'
-        f'<td class="number">{share:.1f} %</td></tr>\n'
+        f'<div class="bar"><i style="width:{share:g}%"></i></div></td>'
+        f'<td class="number">{file.covered} of {file.total}</td><td class="number">{share:.1f} %</td></tr>\n'
     )
 
 
@@ -115,9 +119,9 @@ def _section(number: int, name: str, file: WorkfileCoverage, scenarios: list[str
 def _line(file: WorkfileCoverage, line: int, places: list[Place], words: list[str], scenarios: list[str]) -> str:
     state = _state(places)
     text = "".join(_marked(file, line, places, scenarios))
-    said = markup("; ".join(words))
     opening = f'<tr class="{state}">' if state else "<tr>"
-    return f'{opening}<td class="number">{line}</td><td>{text}</td><td class="words">{said}</td></tr>\n'
+    said = f'<div class="words">{markup("; ".join(words))}</div>' if words else ""
+    return f'{opening}<td class="number">{line}</td><td>{text}{said}</td></tr>\n'
 
 
 def _state(places: list[Place]) -> str:

@@ -78,9 +78,7 @@ class _Reader:
     def __init__(self) -> None:
         self.found: dict[Key, Place] = {}
 
-    def add(
-        self, kind: str, path: str, outcome: str, missed: str, node: Node, parent: Place | None = None
-    ) -> Place:
+    def add(self, kind: str, path: str, outcome: str, missed: str, node: Node, parent: Place | None = None) -> Place:
         place = Place(kind, path, outcome, missed, node.start, node.end, parent)
         return self.found.setdefault(place.key, place)
 

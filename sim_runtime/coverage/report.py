@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from analyzer.report.common import plural
 from sim_runtime.coverage.measure import Coverage, WorkfileCoverage, percent
 
 Json: TypeAlias = Any
@@ -81,7 +82,7 @@ def _missed_lines(file: WorkfileCoverage, style: Style) -> list[str]:
     lines = []
     for place, more in missed[:MAX_MISSED]:
         where = f"{place.path}: " if place.path else ""
-        also = "" if not more else f" ({more} more place{'' if more == 1 else 's'} with it)"
+        also = f" ({plural(more, 'more place')} with it)" if more else ""
         lines.append(f"{file.line(place):>6}  {style(where + place.missed + also, 'plain')}")
     if len(missed) > MAX_MISSED:
         lines.append(f"        and {len(missed) - MAX_MISSED} more; the JSON and the HTML report have all of them")

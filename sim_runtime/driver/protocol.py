@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 Json: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """One dispatch, as the outside world sees it. It takes effect, if it does, when it arrives: at once.
 
@@ -46,7 +46,7 @@ class Undone:
     arguments: dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
     """What comes back: ``kind`` is ``success`` (``result``), ``failure`` (``code`` …), ``ambiguous`` (``code``), or
     ``none`` (nothing ever comes back: a timeout or a crash ends the attempt). ``latency_us`` counts from the dispatch.

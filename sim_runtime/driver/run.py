@@ -7,17 +7,19 @@ from outside (``Outside``), the world and the store stay.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import heapq
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from analyzer.expressions.values import strip_marks, to_json
 from sim_runtime.core.decide import can_fire, refusal_of, transact
 from sim_runtime.core.definition import Definition
 from sim_runtime.core.evolve import fold
+from sim_runtime.core.fitting import json_of
 from sim_runtime.core.frames import EMPTY, Attempt, State
 from sim_runtime.core.inputs import (
     Answered,
@@ -48,6 +50,19 @@ _MOVES: Final = frozenset({"generation.started", "operator.decided"})
 #: The place in order of a decision that waits for its hold.
 _AWAITED: Final = 0
 _SETS: Final = frozenset({"timer.set", "retry.scheduled", "action.dispatched"})
+
+
+@contextmanager
+def _paused_collection() -> Iterator[None]:
+    """No garbage collection in the middle of a run: records and states hold no rings, and looking through all of them
+    again and again costs more than the run."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class LimitReached(Exception):
@@ -190,16 +205,21 @@ class Run:
 
     def finish(self) -> Run:
         """Go on until the outcome, until nothing can act any more, or until the script's end."""
+        with _paused_collection():
+            self._finish()
+        return self
+
+    def _finish(self) -> None:
         until = None if self.script.until_us is None else self.start_us + self.script.until_us
         while True:
             self.settle()
             due = self.next_due()
             if due is None:
-                return self
+                return
             if until is not None and due > until:
                 if not self.over:
                     self.now = until
-                return self
+                return
             self.now = max(self.now, due)
 
     def advance(self, span_us: int) -> None:
@@ -418,7 +438,7 @@ class Run:
                 idempotency=attempt.idempotency,
                 key=attempt.key,
                 connection=attempt.connection,
-                arguments=to_json(strip_marks(attempt.arguments)),
+                arguments=json_of(attempt.arguments),
                 timeout_us=attempt.timeout,
                 **common,
             )
@@ -437,8 +457,8 @@ class Run:
             idempotency=undo.idempotency,
             key=undo.key,
             connection=undo.connection,
-            arguments=to_json(strip_marks(undo.arguments)),
-            undoes=Undone(first.action, shown_path(undo.of), first.key, to_json(strip_marks(first.arguments))),
+            arguments=json_of(undo.arguments),
+            undoes=Undone(first.action, shown_path(undo.of), first.key, json_of(first.arguments)),
             **common,
         )
 
@@ -587,8 +607,6 @@ def _answered(answer: Answer, record: Record) -> Answered:
 
 
 def _at(given: Answered | Interrupted, now: int) -> Answered | Interrupted:
-    from dataclasses import replace
-
     return given if given.at == now else replace(given, at=now)
 
 

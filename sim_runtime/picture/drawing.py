@@ -11,7 +11,7 @@ from sim_runtime.history.encoding import time_text
 from sim_runtime.markup import markup
 from sim_runtime.picture.axis import Gap
 from sim_runtime.picture.reading import Line, Picture
-from sim_runtime.picture.rows import Bar, Mark, Row
+from sim_runtime.picture.rows import Bar, Mark
 from sim_runtime.picture.style import LEGEND, SHAPES, stylesheet
 
 ROW: Final = 24
@@ -57,10 +57,10 @@ def svg(picture: Picture) -> str:
     need = max(_wide(text, _LETTER) for text in [*notes, f"{picture.title}: {picture.status}" + " " * 12])
     width = int(max(left + chart, columns * _LEGEND_COLUMN + 2 * _MARGIN, need + 2 * _MARGIN))
     total = top + high + foot
+    size = f'width="{width}" height="{total}" viewBox="0 0 {width} {total}"'
     return "".join(
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{total}" viewBox="0 0 {width} {total}" '
-            'role="img">\n',
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">\n',
             f"<title>{markup(picture.title)}: {markup(picture.status)}</title>\n<style>{stylesheet()}</style>\n",
             f'<rect class="page" width="{width}" height="{total}"/>\n',
             f'<text class="ink title" x="{_MARGIN}" y="26">{markup(picture.title)}: {markup(picture.status)}</text>\n',
@@ -107,7 +107,8 @@ def _lanes(picture: Picture, width: int) -> Iterator[str]:
                 end += 1
             x = 4 + row.depth * _INDENT
             high = ROW * (end - number) - 3
-            yield f'<rect class="lane" x="{x}" y="{HEAD + ROW * number + 1}" width="{width - x}" height="{high}" rx="4"/>\n'
+            y = HEAD + ROW * number + 1
+            yield f'<rect class="lane" x="{x}" y="{y}" width="{width - x}" height="{high}" rx="4"/>\n'
 
 
 def lanes_of(picture: Picture, width: int, shift: int) -> Iterator[str]:
@@ -172,7 +173,8 @@ def _line(picture: Picture, line: Line, high: int) -> Iterator[str]:
     yield f"<g><title>{markup(line.title)}</title>"
     crash = axis.moments[line.place].crash
     if crash is not None and crash.back is not None and crash.back > crash.at:
-        yield f'<rect class="bad-fill down" x="{x}" y="36" width="{axis.x(line.place + 1) - x:.1f}" height="{high - 36}"/>'
+        width = axis.x(line.place + 1) - x
+        yield f'<rect class="bad-fill down" x="{x}" y="36" width="{width:.1f}" height="{high - 36}"/>'
     at = x if line.kind in ("crash", "generation", "cancel") else x + axis.slot
     yield f'<path class="{_LINES[line.kind]}" d="M{at:.1f} 38 V{high}"/>'
     yield f'<text class="{_LINE_WORDS[line.kind]} small" x="{at + 3:.1f}" y="44">{markup(line.text)}</text></g>\n'

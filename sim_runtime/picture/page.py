@@ -9,7 +9,16 @@ from typing import Final
 from analyzer.language.durations import format_duration
 from sim_runtime.history.records import Record
 from sim_runtime.markup import markup
-from sim_runtime.picture.drawing import chart_parts, chart_width, height, label_width, labels, lanes_of, legend, used_legend
+from sim_runtime.picture.drawing import (
+    chart_parts,
+    chart_width,
+    height,
+    label_width,
+    labels,
+    lanes_of,
+    legend,
+    used_legend,
+)
 from sim_runtime.picture.reading import Picture
 from sim_runtime.picture.style import stylesheet
 from sim_runtime.timeline import timeline
@@ -66,10 +75,12 @@ def _page(picture: Picture, records: Sequence[Record]) -> Iterator[str]:
 
 def _words(picture: Picture, records: Sequence[Record]) -> Iterator[str]:
     lines = list(islice(timeline(records, picture.start_us), MAX_LINES + 1))
-    yield "<details>\n<summary>The run in words</summary>\n<table>\n<tr><th>time</th><th>step</th><th>what happened</th></tr>\n"
+    yield "<details>\n<summary>The run in words</summary>\n<table>\n"
+    yield "<tr><th>time</th><th>step</th><th>what happened</th></tr>\n"
     for line in lines[:MAX_LINES]:
         since = format_duration(line.since_us)
-        yield f'<tr><td>+{since}</td><td>{markup(line.path or "run")}</td><td class="{line.tone}">{markup(line.text)}</td></tr>\n'
+        place, text = markup(line.path or "run"), markup(line.text)
+        yield f'<tr><td>+{since}</td><td>{place}</td><td class="{line.tone}">{text}</td></tr>\n'
     yield "</table>\n"
     if len(lines) > MAX_LINES:
         yield f"<p>The first {MAX_LINES:,} lines; `workfile run` prints all of them.</p>\n"

@@ -68,9 +68,8 @@ class Picture:
         found = []
         if self.drawn < self.records:
             last = format_duration(self.axis.moments[-1].at - self.start_us)
-            found.append(
-                f"The picture ends at record {self.drawn:,}, +{last}; {self.records - self.drawn:,} later records are left out."
-            )
+            rest = f"{self.records - self.drawn:,} later records are left out"
+            found.append(f"The picture ends at record {self.drawn:,}, +{last}; {rest}.")
         if self.left_out:
             found.append(f"{self.left_out:,} more steps, branches or iterations have no row of their own.")
         return found
@@ -273,12 +272,15 @@ class _Reader:
         self.end(place, row, "hold")
 
     def finished(self, place: int, record: Record, row: Row) -> None:
-        good = record.data["outcome"] in ("succeeded", "stopped")
-        self.end_all(place, row, "good" if good else "bad")
+        outcome = "good" if record.data["outcome"] in ("succeeded", "stopped") else "bad"
+        for each in row.rows.values():
+            if each.lane == "state":
+                self.end_all(place, each, outcome)
+        self.end_all(place, row, outcome)
         if row is self.rows.root:
             self.line(place, record, "end", str(record.data["outcome"]))
 
-    def child(self, place: int, record: Record, row: Row) -> None:
+    def child(self, _place: int, record: Record, row: Row) -> None:
         below = self.rows.row(f"{record.id}/")
         if below is not None and below is not row:
             below.note = record.data["workflow"]

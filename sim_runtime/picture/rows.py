@@ -1,4 +1,4 @@
-"""The rows of a picture: the run, its states, steps, branches, iterations, handlers, probes and child runs, as a tree."""
+"""The rows of a picture, as a tree: the run, its states, steps, branches, iterations, handlers, probes, child runs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _UNSHOWN: Final = ("(then)", "(else)", "(default)", "(case:")
 class Bar:
     """A stretch of a row between two moments. ``end`` None: it goes on past what is drawn.
 
-    ``kind``: ``step`` (in progress), ``call`` (an answer is out), ``wait``, ``retry``, ``hold``, ``undo``. ``seq`` is the
-    record that began it; ``stale`` says that a recovery superseded it.
+    ``kind``: ``step`` (in progress), ``call`` (an answer is out), ``wait``, ``retry``, ``hold``, ``undo``. ``seq`` is
+    the record that began it; ``stale`` says that a recovery superseded it.
     """
 
     kind: str

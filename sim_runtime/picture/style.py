@@ -42,9 +42,11 @@ _COLOURS: Final = (
 _PLAIN: Final = """
 text { font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; font-size: 12px; }
 .small { font-size: 10.5px; } .title { font-size: 17px; font-weight: 600; } .lane { fill-opacity: .07; }
-.retry { stroke-width: 2; stroke-dasharray: 2 3; fill: none; } .bad, .refused, .timer, .again, .faint { stroke-width: 1.8;
-fill: none; stroke-linecap: round; } .rule, .tick { stroke-width: 1; } .stale { opacity: .45; } .crash { stroke-dasharray:
-5 3; stroke-width: 1.6; } .generation { stroke-dasharray: 1 3; stroke-width: 1.6; } .down { fill-opacity: .12; }
+.retry { stroke-width: 2; stroke-dasharray: 2 3; fill: none; }
+.bad, .refused, .timer, .again, .faint { stroke-width: 1.8; fill: none; stroke-linecap: round; }
+.rule, .tick { stroke-width: 1; } .stale { opacity: .45; }
+.crash { stroke-dasharray: 5 3; stroke-width: 1.6; }
+.generation { stroke-dasharray: 1 3; stroke-width: 1.6; } .down { fill-opacity: .12; }
 .step, .step-good, .step-bad { stroke-width: 1; }
 """
 
@@ -68,8 +70,10 @@ SHAPES: Final[dict[str, str]] = {
     "event": '<path class="event" d="M0 -5.2 L5.2 0 L0 5.2 L-5.2 0 Z"/>',
     "refused": '<path class="refused" d="M0 -4.6 L4.6 0 L0 4.6 L-4.6 0 Z M-3 3 L3 -3"/>',
     "timer": '<circle class="timer" r="4.4"/><path class="timer" d="M0 -2.6 V0 H2.2"/>',
-    "recovery": '<path class="again" d="M3.6 -2.6 A4.4 4.4 0 1 0 4.4 1"/><path class="again-fill" d="M5.6 -5.6 V-.6 H.8 Z"/>',
-    "undo": '<path class="again" d="M-3 -1.6 H1.4 A2.8 2.8 0 0 1 1.4 4 H-2"/><path class="again-fill" d="M-1.8 -5 V1.8 L-5.6 -1.6 Z"/>',
+    "recovery": '<path class="again" d="M3.6 -2.6 A4.4 4.4 0 1 0 4.4 1"/>'
+    '<path class="again-fill" d="M5.6 -5.6 V-.6 H.8 Z"/>',
+    "undo": '<path class="again" d="M-3 -1.6 H1.4 A2.8 2.8 0 0 1 1.4 4 H-2"/>'
+    '<path class="again-fill" d="M-1.8 -5 V1.8 L-5.6 -1.6 Z"/>',
     "handler": '<path class="who" d="M-4.4 -3.6 H4.4 L0 4.4 Z"/>',
     "late": '<circle class="faint" r="3.8"/>',
     "skipped": '<path class="faint" d="M-4 0 H4"/>',
@@ -80,7 +84,7 @@ SHAPES: Final[dict[str, str]] = {
 
 #: What the legend says of marks, bars and lines, in its order.
 LEGEND: Final[dict[str, str]] = {
-    "bar:step": "in progress",
+    "bar:step": "in progress, or left",
     "bar:step-good": "succeeded",
     "bar:step-bad": "failed",
     "bar:call": "waits for an answer",

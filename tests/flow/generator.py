@@ -146,6 +146,12 @@ class Generator:
             around = Node("each", self.name("e"), lists=around.lists, concurrency=self.random.choice((1, 2)))
             around.count = self.random.choice((None, 2, 1))
             around = Node("group", self.name("g"), lists=[[around]])
+        if self.chance(0.2):
+            handled = [(self.random.choice(CODES), around.lists[0] if around.kind == "group" else [around])]
+            more = [(None, self.list(3, True, 1))] if self.chance(0.5) else []
+            attempt = Node("act", self.name("a"), unknown="halt", handlers=[*handled, *more])
+            attempt.on_fail = self.random.choice(("fail", "continue", "abort"))
+            around = Node("group", self.name("g"), lists=[[attempt]])
         if self.chance(0.3):
             around.redo, around.then = self.random.choice(REDOS), self.random.choice(("fail", "escalate"))
         if self.chance(0.3):

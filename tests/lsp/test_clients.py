@@ -86,7 +86,9 @@ async def test_a_session(client: LanguageClient) -> None:
     context = types.ReferenceContext(include_declaration=True)
     references = await client.text_document_references_async(types.ReferenceParams(context, document, ship))
     assert len(references or ()) == 3
-    edit = await client.text_document_rename_async(types.RenameParams(new_name="send", text_document=document, position=ship))
+    edit = await client.text_document_rename_async(
+        types.RenameParams(new_name="send", text_document=document, position=ship)
+    )
     assert edit is not None
     symbols = await client.text_document_document_symbol_async(types.DocumentSymbolParams(document))
     assert symbols

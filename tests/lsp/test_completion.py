@@ -126,3 +126,14 @@ def test_any_place_of_any_beginning_of_a_file_is_answered(files: Any) -> None:
     for offset in range(0, len(text), 7):
         asked(files, text[:offset] + "‸")
         asked(files, text[:offset] + "‸" + text[offset:])
+
+
+def test_the_result_of_a_large_file_knows_every_step(files: Any) -> None:
+    head = 'workfile: "1.0"\nname: m\nsteps:\n'
+    steps = "".join(f"  - s{number}: {{ pay.find: {{ reference: x }} }}\n" for number in range(200))
+    _, items, _ = asked(files, f'{head}{steps}result:\n  a: "{{{{ s199.‸ }}}}"\n')
+    assert [item.label for item in items] == ["found"]
+    _, items, _ = asked(files, f"{head}{steps}re‸\n")
+    assert {"result", "recovery"} <= {item.label for item in items}
+    _, items, _ = asked(files, f"{head.replace('steps:', 'inputs: { a: ‸ }' + chr(10) + 'steps:')}{steps}")
+    assert "integer" in [item.label for item in items]

@@ -199,6 +199,8 @@ def deliver(name: str, url: str, second: bool) -> None:
     while STORE.all("select state from effects where key = ?", key)[0]["state"] != "completed":
         time.sleep(0.01)
     finish(name)
+    while not STORE.all("select 1 from events where run = ? and type = 'run.completed'", name):
+        time.sleep(0.01)
     if second and ARGS.fault == "ends-twice":
         log(name, "run.completed", outputs={})
     if second and ARGS.fault == "fails-after-end":

@@ -14,6 +14,8 @@ from sim_runtime.qualify.bundle import Row
 from sim_runtime.qualify.harness import Result
 from tests.qualify.helpers import QUICK, judged
 
+pytestmark = pytest.mark.slow
+
 A, B, C, D, E = (
     "kill-after-accept",
     "kill-during-execution",

@@ -118,7 +118,8 @@ def test_a_crash_around_the_decision() -> None:
         before("run.finished", ""),
         CrashPoint("after", "run.finished", "p.c.c"),
     ):
-        made = run(TEXT, ANSWERS, children=[CHILD], cancel_at=H, crashes=[crash])
+        text = TEXT.replace("lab.send: {},", "lab.send: {}, on_unknown: halt,")
+        made = run(text, ANSWERS, children=[CHILD], cancel_at=H, crashes=[crash])
         assert made.crashes == 1
         assert made.status == "cancelled"
         assert trace(made, "cancel") == ["cancel.decided", "cancel.decided p.c.c"]
