@@ -1,6 +1,6 @@
 """How long an editor waits: a real server process on stdio, a Workfile of many steps, and edits one after the other.
 
-    python benchmarks/editor.py [--steps 1000] [--edits 300]
+    python -m benchmarks.editor [--steps 1000] [--edits 300]
 
 prints milliseconds (median and 95th percentile) from an edit to its diagnostics, for completion and hover, from
 the start of the process to the first diagnostics, and the server's memory.
@@ -18,7 +18,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.generate import write_project
 
 ROOT = Path(__file__).resolve().parent.parent
