@@ -237,9 +237,9 @@ def _comment(source: Source, comment: object) -> Comment:
     return line + 1, column + 1, comment.text, comment.own_line
 
 
-def _place_order(problem: Problem) -> tuple[int, int, str, str]:
+def _place_order(problem: Problem) -> tuple[int, str, int, str]:
     """The order of the findings that problems of one file make."""
-    return problem.start, max(problem.start, problem.end), problem.rule, problem.message
+    return problem.start, problem.rule, max(problem.start, problem.end), problem.message
 
 
 def _finding(project: Project, document: Document, problem: Problem) -> Finding:
@@ -309,22 +309,28 @@ def _part_at(parts: list[Part], offset: int, start_of: Callable[[Part], int], en
 
 
 def route_of(root: Node | None, offset: int) -> str:
-    """The symbolic place of an offset: ``steps[2].charge.retry``; it stays the same when lines move."""
+    """The symbolic place of an offset: ``steps.charge.retry``.
+
+    It stays the same when lines move and when other steps come and go: an item that is a map of one key (a step) goes
+    by that key, which is the only one of its list; other items go by their position.
+    """
     parts: list[str] = []
     node = root
     while node is not None:
         found: Node | None = None
         if isinstance(node, Mapping):
-            position = _part_at(node.entries, offset, _entry_start, _entry_end)
-            if position >= 0:
-                entry = node.entries[position]
-                name = entry.key.text if isinstance(entry.key, Scalar) else "?"
-                parts.append(f".{name}" if parts else name)
-                found = None if offset < entry.key.end else entry.value
+            for entry in node.entries:
+                if entry.key.start <= offset <= entry.value.end:
+                    name = entry.key.text if isinstance(entry.key, Scalar) else "?"
+                    parts.append(f".{name}" if parts else name)
+                    found = None if offset < entry.key.end else entry.value
+                    break
         elif isinstance(node, Sequence):
-            position = _part_at(node.items, offset, _node_start, _node_end)
-            if position >= 0:
-                parts.append(f"[{position}]")
-                found = node.items[position]
+            for position, item in enumerate(node.items):
+                if item.start <= offset <= item.end:
+                    if not (isinstance(item, Mapping) and len(item.entries) == 1):
+                        parts.append(f"[{position}]")
+                    found = item
+                    break
         node = found
     return "".join(parts)

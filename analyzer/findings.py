@@ -67,6 +67,8 @@ class Finding:
     route: str = ""
     tags: tuple[str, ...] = ()
 
-    def sort_key(self) -> tuple[str, Range, str, str]:
-        """Findings are reported by path, position, rule (interfaces page)."""
-        return (self.path, self.range, self.rule, self.message)
+    def sort_key(self) -> tuple[str, int, int, str, int, int, str, str]:
+        """Findings are reported by path, position (where they start), rule; the rest only makes the order total."""
+        place = self.range
+        start, end = (place.start_line, place.start_column), (place.end_line, place.end_column)
+        return (self.path, *start, self.rule, *end, self.message, self.route)

@@ -22,6 +22,8 @@ class CheckConfig(Protocol):
     @property
     def ignore(self) -> Sequence[str]: ...
     @property
+    def exclude(self) -> Sequence[str]: ...
+    @property
     def per_file_ignores(self) -> Mapping[str, Sequence[str]]: ...
 
 
@@ -44,14 +46,28 @@ class Selection:
 
     def wants(self, finding: Finding) -> bool:
         """Whether the finding is selected and not ignored; ignoring wins."""
-        if self.select and not matches_any(self.select, finding.rule, finding.code):
+        return self.wants_rule(finding.rule, finding.code)
+
+    def wants_rule(self, rule: str, code: str) -> bool:
+        """Whether findings of the rule are selected and not ignored."""
+        if self.select and not matches_any(self.select, rule, code):
             return False
-        return not (self.ignore and matches_any(self.ignore, finding.rule, finding.code))
+        return not (self.ignore and matches_any(self.ignore, rule, code))
 
 
 def matches_any(names: Iterable[str], rule: str, code: str) -> bool:
     """Whether one of ``names`` is the rule, its family (``document.null``) or the root of families (``document``)."""
     return any(name in (rule, code) or code.startswith(name + ".") for name in names)
+
+
+def names_of(rule: str, code: str) -> list[str]:
+    """All that ``matches_any`` accepts for a rule: itself, its family, and the roots of that."""
+    names = [rule, code]
+    end = code.rfind(".")
+    while end > 0:
+        names.append(code[:end])
+        end = code.rfind(".", 0, end)
+    return names
 
 
 def file_ignores(config: CheckConfig, path: str) -> tuple[str, ...]:
@@ -98,10 +114,13 @@ def glob_matches(pattern: str, path: str) -> bool:
     return _compiled(pattern).match(path) is not None
 
 
+def is_known_name(name: str, rules: Iterable[str], families: Iterable[str]) -> bool:
+    """Whether ``name`` is a rule, a family or the root of families."""
+    return name in rules or any(code == name or code.startswith(name + ".") for code in families)
+
+
 def unknown_name_message(name: str, rules: Iterable[str], families: Iterable[str]) -> str | None:
     """That ``name`` is neither a rule nor a family, and the nearest one; None when it is known."""
-    names = set(rules)
-    codes = set(families)
-    if name in names or any(code == name or code.startswith(name + ".") for code in codes):
+    if is_known_name(name, rules, families):
         return None
-    return f"there is no rule `{name}`.{hint(name, names | codes) or ' `workfile explain` lists the rules.'}"
+    return f"there is no rule `{name}`.{hint(name, {*rules, *families}) or ' `workfile explain` lists the rules.'}"

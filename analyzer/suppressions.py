@@ -1,24 +1,33 @@
 """``# workfile: ignore[rule, …] reason``: at the end of a line for that line, alone above one for the next.
 
 Two steps, so that the first can be cached with the analysis: ``find_directives`` reads the comments of a text,
-``apply_suppressions`` decides which findings they hide and reports those that hide nothing.
+``apply_suppressions`` decides which findings they hide and reports those that hide nothing. Both are bounded: a file
+with more suppressions than a person writes is told so, and only the first of them count.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from analyzer.findings import Edit, Finding, Fix, Range
 from analyzer.report.common import Suppressed, split_lines
-from analyzer.selection import matches_any, unknown_name_message
+from analyzer.selection import is_known_name, matches_any, names_of, unknown_name_message
 
 RULE = "unused-suppression"
 CODE = "document.suppression"
 HOW = "write `# workfile: ignore[rule]` with the rules to suppress"
+LIMIT_RULE = "limit-exceeded"
+LIMIT_CODE = "document.limit"
+
+MAX_NAMES = 10_000
+"""Names of all suppressions of one file that are read (a suppression without any counts as one)."""
+MAX_UNUSED = 1_000
+"""Unused suppressions of one file that are reported; past them one finding says so."""
 
 # Rules that only some calls run: a suppression of theirs is not called unused by the others.
 OCCASIONAL_FAMILIES = ("document.replay",)
@@ -26,14 +35,17 @@ OCCASIONAL_RULES = frozenset({"history-diverges", "history-unusable"})
 
 # Findings of these families mean that parts of the file were not analysed: what would be found there is not known, and
 # a suppression must not be called unused (and be removed by a fix) for that.
-PARTIAL_FAMILIES = ("document.syntax", "document.limit")
+PARTIAL_FAMILIES = ("document.syntax", LIMIT_CODE)
 
 Problem: TypeAlias = Literal["", "bare", "unclosed"]
 Comment: TypeAlias = tuple[int, int, str, bool]
 KnownRules: TypeAlias = Callable[[], tuple[Sequence[str], Sequence[str]]]
+Place: TypeAlias = tuple[int, int]
+"""A name: the number of its directive and its position in that."""
 
 _MARK = re.compile(r"#\s*workfile:\s*ignore\b")
 _NAME = re.compile(r"[^\s,]+")
+_INK = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +75,36 @@ class Directive:
 
 
 def find_directives(text: str, comments: Iterable[Comment]) -> tuple[Directive, ...]:
-    """The suppressions among the comments of ``text``, in the order of the file."""
+    """The suppressions among the comments of ``text``, in the order of the file.
+
+    Past ``MAX_NAMES`` there is one more at most, which ``apply_suppressions`` reports instead of using it.
+    """
     marked = [comment for comment in comments if "workfile" in comment[2] and _MARK.search(comment[2])]
     if not marked:
         return ()
     lines = split_lines(text)
     content = _content_lines(lines)
     directives: list[Directive] = []
+    room = MAX_NAMES
     for line, column, comment, own_line in sorted(marked):
         target = line
         if own_line:
             index = bisect_right(content, line)
             target = content[index] if index < len(content) else len(lines) + 1
-        marks = list(_MARK.finditer(comment))
+        marks = list(islice(_MARK.finditer(comment), MAX_NAMES + 1))
         for position, mark in enumerate(marks):
             end = marks[position + 1].start() if position + 1 < len(marks) else len(comment)
-            directives.append(_directive(lines, line, column, comment, mark, end, target))
+            directive = _directive(lines, line, column, comment, mark, end, target)
+            directives.append(directive)
+            room -= _weight(directive)
+            if room < 0:
+                return tuple(directives)
     return tuple(directives)
+
+
+def _weight(directive: Directive) -> int:
+    """What a directive counts for towards ``MAX_NAMES``."""
+    return max(1, len(directive.names))
 
 
 def _content_lines(lines: Sequence[str]) -> list[int]:
@@ -92,7 +117,7 @@ def _directive(
 ) -> Directive:
     body = comment[mark.end() : end]
     at = column + mark.end()  # the column of body[0]
-    whole = _whole(lines, line, column + mark.start(), column + len(comment[:end].rstrip()))
+    whole = _whole(lines, line, column + mark.start(), at + len(body.rstrip()))
     word = (column + mark.end() - len("ignore"), column + mark.end())
     opening = re.match(r"\s*\[", body)
     if opening is None:
@@ -102,7 +127,7 @@ def _directive(
         return Directive(line, target, (), (at + opening.end() - 1, at + opening.end()), whole, "", "unclosed")
     names = tuple(
         Name(found.group(), at + found.start(), at + found.end())
-        for found in _NAME.finditer(body, opening.end(), closing)
+        for found in islice(_NAME.finditer(body, opening.end(), closing), MAX_NAMES + 1)
     )
     reason = body[closing + 1 :].strip().lstrip(":-–— ").strip()
     return Directive(line, target, names, word, whole, reason, "" if names else "bare")
@@ -111,13 +136,15 @@ def _directive(
 def _whole(lines: Sequence[str], line: int, start: int, end: int) -> Range:
     """What to remove so that the directive is gone: its line when nothing else is on it, else the blanks before too."""
     content = lines[line - 1]
-    before = content[: start - 1].rstrip(" \t")
-    after = content[end - 1 :].strip()
+    before = start - 1  # the length of what stays before it; no slices, as one line can hold very many directives
+    while before and content[before - 1] in " \t":
+        before -= 1
+    after = _INK.search(content, end - 1) is not None
     if not before and not after and line < len(lines):
         return Range(line, 1, line + 1, 1)
     if not before:
         return Range(line, start if after else 1, line, end)
-    return Range(line, len(before) + 1, line, end)
+    return Range(line, before + 1, line, end)
 
 
 @dataclass(slots=True)
@@ -134,55 +161,94 @@ def apply_suppressions(
     directives: Sequence[Directive],
     known: KnownRules,
     run_families: Iterable[str] = (),
+    *,
+    report_unused: bool = True,
 ) -> Suppression:
-    """Hide what the directives of the file name, and report the names that hide nothing.
+    """Hide what the directives of the file name, and report the names that hide nothing (``report_unused``).
 
     ``known`` gives the rule names and families, and is only called for names that hide nothing. ``run_families`` are
     the occasional families that this call does run.
     """
     if not directives:
         return Suppression(list(findings), [])
-    used: set[tuple[int, int]] = set()
-    kept: list[Finding] = []
-    hidden: list[Suppressed] = []
-    by_line: dict[int, list[int]] = {}
-    for number, directive in enumerate(directives):
-        by_line.setdefault(directive.target, []).append(number)
+    directives, too_many = _within_bound(path, directives)
+    used: set[Place] = set()
+    result = Suppression(list(too_many), [])
+
+    def settle(finding: Finding, hit: Place | None) -> None:
+        if hit is None:
+            result.findings.append(finding)
+        else:
+            used.add(hit)
+            result.suppressed.append(Suppressed(finding, "inSource", directives[hit[0]].reason))
+
+    by_target = _by_target(directives)
     for finding in findings:
-        hit = _hit(finding, directives, by_line.get(finding.range.start_line, ()) if finding.path == path else ())
-        if hit is None:
-            kept.append(finding)
-        else:
-            used.add(hit)
-            hidden.append(Suppressed(finding, "inSource", directives[hit[0]].reason))
-    quiet = [family for family in OCCASIONAL_FAMILIES if family not in set(run_families)]
-    partial = any(finding.code in PARTIAL_FAMILIES for finding in findings)
-    own = _names_of_itself(directives)
-    for finding in _unused(path, directives, used, known, quiet, partial):
-        hit = _covering(finding, directives, own)
-        if hit is None:
-            kept.append(finding)
-        else:
-            used.add(hit)
-            hidden.append(Suppressed(finding, "inSource", directives[hit[0]].reason))
-    # Last, and past suppression, so that a suppression of this very rule cannot hide that it hides nothing.
-    kept.extend(_unused_of_itself(path, directives, used))
-    kept.sort(key=Finding.sort_key)
-    return Suppression(kept, hidden)
+        settle(finding, _hit(finding, by_target) if finding.path == path else None)
+    if report_unused:
+        partial = any(finding.code in PARTIAL_FAMILIES for finding in findings)
+        judge = _Judge(known, set(run_families), partial)
+        own = _names_of_itself(directives)
+        unused = list(islice(_unused(path, directives, used, judge), MAX_UNUSED + 1))
+        for finding in unused[:MAX_UNUSED]:
+            settle(finding, _covering(finding, directives, own))
+        # Last, and past suppression, so that a suppression of this very rule cannot hide that it hides nothing.
+        rest = _unused_of_itself(path, directives, used)
+        room = MAX_UNUSED + 1 - len(unused)
+        unused_of_itself = list(islice(rest, max(room, 0)))
+        result.findings.extend(unused_of_itself[: max(room - 1, 0)])
+        if len(unused) + len(unused_of_itself) > MAX_UNUSED:
+            beyond = (unused + unused_of_itself)[MAX_UNUSED]
+            result.findings.append(_limit(path, beyond.range, _TOO_MANY_UNUSED))
+    result.findings.sort(key=Finding.sort_key)
+    return result
 
 
-def _hit(finding: Finding, directives: Sequence[Directive], numbers: Iterable[int]) -> tuple[int, int] | None:
+_TOO_MANY = (
+    f"This file has more than {MAX_NAMES:,} suppressions; those from here on are not used. "
+    "Suppress whole families, or leave rules out by `per-file-ignores` in the configuration."
+)
+_TOO_MANY_UNUSED = (
+    f"This file has more than {MAX_UNUSED:,} unused suppressions; the first {MAX_UNUSED:,} are reported. "
+    "Remove those, then check again."
+)
+
+
+def _limit(path: str, place: Range, message: str) -> Finding:
+    return Finding(path, LIMIT_RULE, LIMIT_CODE, "error", message, place)
+
+
+def _within_bound(path: str, directives: Sequence[Directive]) -> tuple[Sequence[Directive], tuple[Finding, ...]]:
+    """The directives that count, and what is to be said of the one past them, if there is one."""
+    last = directives[-1]
+    if sum(map(_weight, directives)) <= MAX_NAMES:
+        return directives, ()
+    start, end = last.span
+    return directives[:-1], (_limit(path, Range(last.line, start, last.line, end), _TOO_MANY),)
+
+
+def _by_target(directives: Sequence[Directive]) -> dict[int, dict[str, Place]]:
+    """By the line that they act on, the names, each with the first place where it stands."""
+    found: dict[int, dict[str, Place]] = {}
+    for number, directive in enumerate(directives):
+        names = found.setdefault(directive.target, {})
+        for position, name in enumerate(directive.names):
+            names.setdefault(name.text, (number, position))
+    return found
+
+
+def _hit(finding: Finding, by_target: dict[int, dict[str, Place]]) -> Place | None:
     """The first name, in the order of the file, that names the finding's rule or family."""
-    for number in numbers:
-        for position, name in enumerate(directives[number].names):
-            if matches_any((name.text,), finding.rule, finding.code):
-                return number, position
-    return None
+    names = by_target.get(finding.range.start_line)
+    if names is None:
+        return None
+    places = [names[name] for name in names_of(finding.rule, finding.code) if name in names]
+    return min(places, default=None)
 
 
-def _names_of_itself(directives: Sequence[Directive]) -> list[tuple[int, int]]:
+def _names_of_itself(directives: Sequence[Directive]) -> list[Place]:
     """The first name of each directive, where it has one, that suppresses unused suppressions."""
-    found: list[tuple[int, int]] = []
+    found: list[Place] = []
     for number, directive in enumerate(directives):
         position = next((at for at, name in enumerate(directive.names) if _of_itself(name)), None)
         if position is not None:
@@ -190,9 +256,7 @@ def _names_of_itself(directives: Sequence[Directive]) -> list[tuple[int, int]]:
     return found
 
 
-def _covering(
-    finding: Finding, directives: Sequence[Directive], own: Sequence[tuple[int, int]]
-) -> tuple[int, int] | None:
+def _covering(finding: Finding, directives: Sequence[Directive], own: Sequence[Place]) -> Place | None:
     """For an unused suppression: a directive acts on its comment too, and on the comments down to its target.
 
     Targets grow with the lines, so the first of ``own`` that reaches down to the finding is the only one to ask.
@@ -206,51 +270,63 @@ def _of_itself(name: Name) -> bool:
     return matches_any((name.text,), RULE, CODE)
 
 
-def _unused(
-    path: str,
-    directives: Sequence[Directive],
-    used: set[tuple[int, int]],
-    known: KnownRules,
-    quiet: Sequence[str],
-    partial: bool,
-) -> list[Finding]:
-    result: list[Finding] = []
+class _Judge:
+    """Whether a name that hid nothing is to be reported, and in which words."""
+
+    __slots__ = ("_known", "_partial", "_quiet")
+
+    def __init__(self, known: KnownRules, run_families: set[str], partial: bool) -> None:
+        self._known = known
+        self._partial = partial
+        self._quiet = [family for family in OCCASIONAL_FAMILIES if family not in run_families]
+
+    def reports(self, name: Name) -> bool:
+        """Not what this call did not look for: it may well hide something in another."""
+        if self._quiet and (name.text in OCCASIONAL_RULES or matches_any(self._quiet, "", name.text)):
+            return False
+        return not self._partial or not is_known_name(name.text, *self._known())
+
+    def words(self, directive: Directive, name: Name) -> str:
+        """The message of the finding."""
+        problem = unknown_name_message(name.text, *self._known())
+        if problem is not None:
+            return f"This suppresses nothing: {problem}"
+        return f"Nothing on line {directive.target} is reported by `{name.text}`; remove the suppression."
+
+
+def _unused(path: str, directives: Sequence[Directive], used: set[Place], judge: _Judge) -> Iterator[Finding]:
+    """What is said of each name that hides nothing; made one by one, so that a bound saves the work past it."""
     for number, directive in enumerate(directives):
         if directive.problem:
-            result.append(_malformed(path, directive))
-        for position, name in enumerate(directive.names):
-            if (number, position) in used or _of_itself(name):
-                continue
-            if quiet and (name.text in OCCASIONAL_RULES or matches_any(quiet, "", name.text)):
-                continue
-            every = all((number, other) not in used for other in range(len(directive.names)))
-            rules, families = known()
-            problem = unknown_name_message(name.text, rules, families)
-            if problem is None and partial:
-                continue
-            message = f"Nothing on line {directive.target} is reported by `{name.text}`; remove the suppression."
-            if problem is not None:
-                message = f"this suppresses nothing: {problem}"
-            result.append(_finding(path, directive, position, message, every))
-    return result
+            yield _malformed(path, directive)
+        wrong = [
+            position
+            for position, name in enumerate(directive.names)
+            if (number, position) not in used and not _of_itself(name) and judge.reports(name)
+        ]
+        for position in wrong:
+            message = judge.words(directive, directive.names[position])
+            yield _finding(path, directive, position, message, len(wrong) == len(directive.names))
 
 
-def _unused_of_itself(path: str, directives: Sequence[Directive], used: set[tuple[int, int]]) -> list[Finding]:
-    result: list[Finding] = []
+def _unused_of_itself(path: str, directives: Sequence[Directive], used: set[Place]) -> Iterator[Finding]:
     for number, directive in enumerate(directives):
-        for position, name in enumerate(directive.names):
-            if _of_itself(name) and (number, position) not in used:
-                every = all((number, other) not in used for other in range(len(directive.names)))
-                message = f"no suppression here is unused, so `{name.text}` suppresses nothing; remove it."
-                result.append(_finding(path, directive, position, message, every))
-    return result
+        wrong = [
+            position
+            for position, name in enumerate(directive.names)
+            if _of_itself(name) and (number, position) not in used
+        ]
+        for position in wrong:
+            name = directive.names[position].text
+            message = f"No suppression here is unused, so `{name}` suppresses nothing; remove it."
+            yield _finding(path, directive, position, message, len(wrong) == len(directive.names))
 
 
 def _malformed(path: str, directive: Directive) -> Finding:
     if directive.problem == "unclosed":
-        message = f"the suppression's bracket is not closed, so it suppresses nothing; {HOW}."
+        message = f"The suppression's bracket is not closed, so it suppresses nothing; {HOW}."
     else:
-        message = f"the suppression names no rule, so it suppresses nothing; {HOW}."
+        message = f"The suppression names no rule, so it suppresses nothing; {HOW}."
     start, end = directive.span
     place = Range(directive.line, start, directive.line, end)
     return Finding(
@@ -259,7 +335,7 @@ def _malformed(path: str, directive: Directive) -> Finding:
 
 
 def _finding(path: str, directive: Directive, position: int, message: str, every: bool) -> Finding:
-    """``every``: no name of the directive is used, so that all of it goes."""
+    """``every``: all names of the directive are reported, so that all of it goes."""
     name = directive.names[position]
     place = Range(directive.line, name.start, directive.line, name.end)
     fix = _removal(path, directive) if every else _name_removal(path, directive, position)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from analyzer.check import check_file, engine_for
+from analyzer.check import engine_for
 from analyzer.driver import known_rules, problem_of_rule
 from analyzer.findings import Finding
 from analyzer.model.nodes import Workflow
@@ -29,6 +29,7 @@ from analyzer.workspace.project import Project, discover, forget_projects, proje
 from lsp_server.documents import Change, OpenDocument
 from lsp_server.snapshot import Snapshot
 from lsp_server.uris import VIRTUAL, Spellings, path_of
+from sim_runtime.rules.engine import check_file
 
 MAX_CHECKS: Final = 4_096
 MAX_SNAPSHOTS: Final = 64
@@ -62,6 +63,8 @@ class Workspace:
         self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
         self._workflows: dict[str, Workflow] = {}
         self._projects: dict[Project, None] = {}
+        # Workfiles that scenarios of other projects have read, with those projects.
+        self._foreign: dict[str, dict[Project, None]] = {}
         self._read: dict[Project, set[str]] = {}
         self._stamps: dict[str, tuple[int, int] | None] = {}
         self._listings: dict[str, list[str]] = {}
@@ -116,7 +119,7 @@ class Workspace:
         is read by others than that of its folder."""
         own = project_for(path)
         if file_kind(path) == "workflow":
-            return [own]
+            return list(dict.fromkeys([own, *self._foreign.get(path, ())]))
         return list(dict.fromkeys([own, *self._projects]))
 
     # ---- what is stale ---------------------------------------------------------------------------
@@ -180,6 +183,7 @@ class Workspace:
         self._read.clear()
         self._stamps.clear()
         self._projects.clear()
+        self._foreign.clear()
         for path in self.open:
             self.project(path)
 
@@ -234,11 +238,28 @@ class Workspace:
             self._checks.move_to_end(path)
             return known
         with self.quiet_memory():
-            checked = self._checks[path] = self._check(path)
+            checked = self._check(path)
+            if self._show_foreign(self.project(path), checked.dependencies):
+                checked = self._check(path)
+            self._checks[path] = checked
         self._analyses += 1
         while len(self._checks) > MAX_CHECKS:
             self._checks.popitem(last=False)
         return checked
+
+    def _show_foreign(self, project: Project, dependencies: Iterable[str]) -> bool:
+        """Let a project see the unsaved texts of Workfiles that are not its own; whether it has read them from disk."""
+        stale = False
+        for path in dependencies:
+            if file_kind(path) != "workflow" or project_for(path) is project:
+                continue
+            known = self._foreign.setdefault(path, {})
+            if project not in known:
+                known[project] = None
+                if path in self.open:
+                    project.overlay_text(path, self.open[path].text)
+                    stale = True
+        return stale
 
     def _check(self, path: str) -> Checked:
         project = self.project(path)

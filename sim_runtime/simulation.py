@@ -325,8 +325,8 @@ def _refuse_errors(project: Project, workflow: Workflow, scenario: Scenario) -> 
         raise CannotSimulate(outcome.problems[0])
     errors = [each for each in outcome.findings if each.severity == "error"]
     if errors:
-        words = "an error" if len(errors) == 1 else f"{len(errors)} errors"
-        raise CannotSimulate(f"`{_shown(errors[0].path)}` cannot be run: there is {words} to mend first", errors, files)
+        words = "is an error" if len(errors) == 1 else f"are {len(errors)} errors"
+        raise CannotSimulate(f"`{_shown(errors[0].path)}` cannot be run: there {words} to mend first", errors, files)
 
 
 def _shown(path: str) -> str:

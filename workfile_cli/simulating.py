@@ -113,7 +113,8 @@ def _until(text: str, start_us: int) -> int:
         return us
     instant = parse_timestamp(text)
     if instant is None:
-        raise click.UsageError(f"`--until`: {explain_duration_error(text)}, or a timestamp.")
+        also = "A timestamp such as `2026-01-31T12:00:00Z` is fine too."
+        raise click.UsageError(f"`--until`: {explain_duration_error(text)} {also}")
     if instant.us < start_us:
         raise click.UsageError(f"`--until`: `{text}` is before the start of the simulated clock.")
     return instant.us - start_us

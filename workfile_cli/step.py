@@ -321,7 +321,7 @@ def _duration(text: str, verb: str) -> int:
 
     us = parse_duration(text)
     if us is None:
-        raise click.UsageError(f"`{verb}`: {explain_duration_error(text)}.")
+        raise click.UsageError(f"`{verb}`: {explain_duration_error(text)}")
     return us
 
 

@@ -257,10 +257,11 @@ def without(type_: Type, value: Any) -> Type:
     """The part of ``type_`` that is not the constant ``value``."""
     if value is None:
         return type_.not_null()
-    if type_.values is None or isinstance(value, float):
+    known = (True, False) if type_.kind == "boolean" and type_.values is None else type_.values
+    if known is None or isinstance(value, float):
         return type_
-    rest = tuple(each for each in type_.values if each != value or isinstance(each, bool) != isinstance(value, bool))
-    if len(rest) == len(type_.values):
+    rest = tuple(each for each in known if each != value or isinstance(each, bool) != isinstance(value, bool))
+    if len(rest) == len(known):
         return type_
     inner = Type(type_.kind, values=rest) if rest else NEVER
     if not type_.nullable:

@@ -224,7 +224,7 @@ def _states(flow: Flow, problems: Problems) -> None:
                     tags=("unreachable",),
                 )
     for state in flow.run.completing:
-        if not state.final and may_find_no_route(state):
+        if not state.final and not state.partial and may_find_no_route(state):
             why = "has no routes" if not state.routes else "can find all its routes false"
             problems.report(
                 "no-route",

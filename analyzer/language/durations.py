@@ -49,6 +49,7 @@ _LOOSE = r"(\d{1,18})(?:[.,](\d{1,9}))?\s*([a-zµμ]{1,12})\s*(?:,|and\b)?\s*"
 _CALENDAR = r"P(?:\d+[YMWD])*\d+[YM]"
 _SIGN = re.compile(r"\s*[-+−]")  # the typographic minus is what word processors write
 _CLOCK = r"(\d{1,4}):([0-5]\d)"
+_DATE = r"\d{4}-\d{1,2}-\d"
 
 _LONGEST_TEXT = 128  # no duration below the bound needs more; longer text is not looked at
 _FORMS = "write a duration as `250ms`, `30s`, `5m`, `24h`, `7d`, `1h30m` or `PT24H`"
@@ -159,7 +160,12 @@ def _within_bound(us: int) -> str | None:
 
 
 def explain_duration_error(text: str) -> str:
-    """Why ``parse_duration`` refused ``text``, and what to write instead."""
+    """Why ``parse_duration`` refused ``text``, and what to write instead; it ends as a sentence does."""
+    words = _explanation(text)
+    return words if words.endswith("?") else f"{words}."
+
+
+def _explanation(text: str) -> str:
     shown = text if len(text) <= 40 else text[:40] + "…"
     suggestion = suggest_duration(text)
     hint = f"did you mean `{suggestion}`?" if suggestion is not None else _FORMS
@@ -168,6 +174,8 @@ def explain_duration_error(text: str) -> str:
         return f"a duration is missing; {_FORMS}"
     if plain.isascii() and plain.isdigit():
         return f"`{shown}` has no unit; did you mean `{_short(plain)}s` (seconds) or `{_short(plain)}m` (minutes)?"
+    if re.match(_DATE, plain, re.ASCII) is not None:
+        return _of_date(plain, shown)
     if _SIGN.match(plain) is not None:
         return f"`{shown}` has a sign, and a duration has none; {hint}"
     if re.match(_CALENDAR, plain, re.ASCII) is not None:
@@ -175,6 +183,15 @@ def explain_duration_error(text: str) -> str:
     if suggestion is None and _is_too_long(plain):
         return f"`{shown}` is longer than 10,000 years, the longest duration there is; write a shorter one"
     return f"`{shown}` is not a duration; {hint}"
+
+
+def _of_date(text: str, shown: str) -> str:
+    """A date where a duration stands: many places take both, so what is wrong with the timestamp comes first."""
+    from analyzer.expressions.times import explain_timestamp_error, parse_timestamp  # it imports this module
+
+    if parse_timestamp(text) is None:
+        return explain_timestamp_error(text)
+    return f"`{shown}` is a timestamp, and a duration belongs here; {_FORMS}"
 
 
 def _short(digits: str) -> str:

@@ -24,6 +24,10 @@ def distance(a: str, b: str, bound: int) -> int:
     return previous[-1]
 
 
+#: Suggestions for one kind of fault in one file: past them a file is not mistyped but made so.
+MAX_SUGGESTIONS = 100
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that is nearest to ``word``, or None when none is near; ties go to the first by name."""
     if len(word) > 80:

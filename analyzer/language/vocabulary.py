@@ -255,7 +255,7 @@ CONSTRUCTS: Final[dict[str, Construct]] = {
             "scalar-expression",
             "Run the step list of the case that equals the value.",
             _keys(
-                K("cases", "map", "Literal (string, integer or boolean) to step list.", required=True),
+                K("cases", "map", "Literal (string, integer or boolean) to step list."),
                 K("default", "steps", "Steps when no case is equal."),
             ),
             scope_producing=True,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from analyzer.expressions.schema_types import read_type
 from analyzer.expressions.types import ANY
-from analyzer.language.suggest import nearest
 from analyzer.language.vocabulary import (
     IDENTIFIER,
     RECOVERY_KEYS,
@@ -22,7 +21,7 @@ from analyzer.language.vocabulary import (
 )
 from analyzer.model.nodes import InputDecl, Owner, Recovery, Route, State, Timer, Workflow
 from analyzer.model.problems import Problems
-from analyzer.model.reading import Reader, is_absent, is_broken, is_null, is_template, kind_word, shown
+from analyzer.model.reading import Reader, is_absent, is_broken, is_null, is_partial, is_template, kind_word, shown
 from analyzer.model.steps import StepReader
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar
 
@@ -59,6 +58,7 @@ class _Builder:
         if "name" in keys:
             workflow.name_node = keys["name"].value
             workflow.name = self.reader.literal(keys["name"], ROOT_KEYS["name"])
+        workflow.connectors_entry = keys.get("connectors")
         if "inputs" in keys:
             self._inputs(keys["inputs"])
         if "trigger" in keys:
@@ -81,7 +81,7 @@ class _Builder:
             self.problems.report(
                 "unknown-key", later.key, "A Workfile has `steps` or `states`, not both: remove one of them."
             )
-        elif states is None and steps is None and not self._excused_body():
+        elif states is None and steps is None and not is_partial(workflow.root):
             self.problems.report("missing-key", (0, 0), "A Workfile lacks `steps`: add the list of its steps.")
         if initial is not None:
             workflow.initial_node = initial.value
@@ -90,7 +90,7 @@ class _Builder:
                 self.problems.report("unknown-key", initial.key, "`initial` stands beside `states` only: remove it.")
         if states is not None:
             self._states(states)
-            if initial is None and self.workflow.states:
+            if initial is None and self.workflow.states and not is_partial(workflow.root):
                 self.problems.report(
                     "missing-key",
                     (0, 0),
@@ -98,12 +98,6 @@ class _Builder:
                 )
         if steps is not None and (states is None or steps.key.start < states.key.start):
             workflow.steps = self.steps.read_list(steps, "steps", "", "", workflow)
-
-    def _excused_body(self) -> bool:
-        """A mistyped `steps` or `states` was reported as unknown; the missing key would only follow from it."""
-        words = ("steps", "states")
-        entries = self.reader.string_entries(self.workflow.root)
-        return any(name not in ROOT_KEYS and nearest(name, words) for name in entries)
 
     def _inputs(self, entry: Entry) -> None:
         workflow = self.workflow
@@ -139,6 +133,7 @@ class _Builder:
         if mapping is None:
             return
         keys = self.reader.fields(mapping, TRIGGER_KEYS, entry.key, "`trigger`")
+        self.workflow.trigger_keys = keys
         if "source" in keys:
             self.workflow.trigger_source = self.reader.literal(keys["source"], TRIGGER_KEYS["source"])
         if "configuration" in keys:
@@ -201,7 +196,9 @@ class _Builder:
         state = State(name, entry)
         mapping = self.reader.mapping(entry, "a state, a map with `steps` and `routes`")
         if mapping is None:
+            state.partial = True
             return state
+        state.partial = is_partial(mapping)
         keys = self.reader.fields(mapping, STATE_KEYS, entry.key, "a state")
         for role in ("on_enter", "steps"):
             if role in keys:
@@ -218,7 +215,9 @@ class _Builder:
         if "recovery" in keys:
             state.recovery = self.recovery(keys["recovery"], state)
         if "final" in keys:
-            state.final = bool(self.reader.literal(keys["final"], STATE_KEYS["final"]))
+            final = self.reader.literal(keys["final"], STATE_KEYS["final"])
+            state.final = bool(final)
+            state.partial = state.partial or final is None
         return state
 
     def _timers(self, entry: Entry, state: State) -> None:

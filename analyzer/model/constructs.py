@@ -259,7 +259,7 @@ def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
 
 
 def _check_case(typer: WorkflowTyper, key: Scalar, value: object, type_: Type) -> None:
-    if not can_be_equal(constant(value), type_) and not typer.expressions.dead:
+    if not can_be_equal(constant(value), type_) and not typer.expressions.dead and not is_template(key):
         typer.problems.report(
             "never-true",
             key,

@@ -136,8 +136,8 @@ def _ambiguity(step: Step, source: Source, problems: Problems, durable: bool) ->
             )
         return
     if durable and action.idempotency == "none" and entry is None and step.on_unknown is None:
-        if any(nearest(name, ("on_unknown",)) for name in step.keys if "unk" in name):
-            return
+        if step.reconcile is not None:
+            return  # that the policy is missing has been said
         edit = add_entry(source, body, step.subject, "on_unknown: halt")
         problems.report(
             "unknown-outcome-unhandled",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from analyzer.expressions.ast import Name
 from analyzer.expressions.types import ANY, Type
-from analyzer.language.suggest import nearest
+from analyzer.language.suggest import MAX_SUGGESTIONS, nearest
 from analyzer.model.nodes import State, Step, Workflow, all_steps
 from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
 from analyzer.syntax.nodes import Node
@@ -14,10 +14,6 @@ from analyzer.syntax.nodes import Node
 if TYPE_CHECKING:
     from analyzer.expressions.reports import Site
     from analyzer.expressions.scope import Env
-
-
-MAX_SUGGESTIONS: Final = 100
-"""Names of one file that a near one is looked for: it is compared with every name that can be read."""
 
 
 class NameFaults:
@@ -136,7 +132,17 @@ class NameFaults:
             return "unknown-name", "Nothing binds `error` here: it is read inside `catch` handlers.", []
         if name == "trigger":
             return "unknown-name", "Nothing binds `trigger`: the Workfile declares no root `trigger`.", []
-        return "unknown-name", f"Nothing binds `{name}`.", []
+        return "unknown-name", self._nothing_binds(name), []
+
+    def _nothing_binds(self, name: str) -> str:
+        if name in self.workflow.inputs:
+            return f"Nothing binds `{name}`: the input is read as `inputs.{name}`."
+        if name in ("item", "index"):
+            loop = next((step for step in reversed(self.steps) if step.kind == "wf.for_each"), None)
+            if loop is not None:
+                return f"Nothing binds `{name}` here: the element is named `{loop.loop_name}`."
+            return f"Nothing binds `{name}` here: it is read inside the steps of a `wf.for_each`."
+        return f"Nothing binds `{name}`: read `inputs`, `run`, or a step that comes before."
 
 
 def _place_words(step: Step) -> str:

@@ -194,6 +194,8 @@ class State:
     timers: list[Timer] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
     final: bool = False
+    # Something of it could not be read, so nothing is said of what it lacks.
+    partial: bool = False
     recovery: Recovery | None = None
 
     @property
@@ -217,7 +219,9 @@ class Workflow:
     name_node: Node | None = None
     inputs: dict[str, InputDecl] = field(default_factory=dict)
     inputs_entry: Entry | None = None
+    connectors_entry: Entry | None = None
     trigger_entry: Entry | None = None
+    trigger_keys: dict[str, Entry] = field(default_factory=dict)
     trigger_source: str | None = None
     trigger: TriggerDecl | None = None
     recovery: Recovery | None = None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from collections.abc import Mapping as AbstractMapping
 from typing import Any, Final
 
 from analyzer.expressions.times import parse_timestamp
 from analyzer.language.durations import explain_duration_error, parse_duration
-from analyzer.language.suggest import hint, nearest
+from analyzer.language.suggest import MAX_SUGGESTIONS, hint, nearest
 from analyzer.language.vocabulary import IDENTIFIER, NAME, REFERENCE, STANDARD_VERSION, VALUE_KINDS, KeySpec
 from analyzer.model.problems import EditDraft, FixDraft, Problems
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
@@ -63,10 +63,11 @@ def kind_word(node: Node) -> str:
 class Reader:
     """Reads parts of one file and reports structure problems; holds nothing but the problems."""
 
-    __slots__ = ("problems",)
+    __slots__ = ("problems", "suggested")
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
+        self.suggested = 0
 
     def wrong_kind(self, entry: Entry, wanted: str) -> None:
         """Report that the entry's value is of the wrong kind: on the value, or on the key when nothing stands there."""
@@ -109,38 +110,48 @@ class Reader:
         ``owner`` is where a missing key is reported, ``place`` names the map in messages.
         """
         entries = self.string_entries(mapping)
-        missing = [spec.name for spec in table.values() if spec.required and spec.name not in entries]
-        if is_partial(mapping):
-            missing = []
-        excused: set[str] = set()
-        for name, entry in entries.items():
-            if name not in table:
-                excused.update(self.unknown_key(entry, name, table, place, entries))
-        for name in missing:
-            if name not in excused:
-                self.missing_key(owner, name, table[name], place)
-        return {name: entry for name, entry in entries.items() if name in table}
+        keys = {name: entry for name, entry in entries.items() if name in table}
+        self.unknown_keys({name: entry for name, entry in entries.items() if name not in table}, table, place, keys)
+        if not is_partial(mapping):
+            for spec in table.values():
+                if spec.required and spec.name not in keys:
+                    self.missing_key(owner, spec.name, spec, place)
+        return keys
 
-    def unknown_key(
+    def unknown_keys(
         self,
-        entry: Entry,
-        name: str,
+        unknown: dict[str, Entry],
         table: AbstractMapping[str, KeySpec],
         place: str,
-        present: Iterable[str],
-    ) -> list[str]:
-        """Report a key that the place does not allow; gives the required key that it stands in for, if any."""
-        taken = set(present)
-        free = [known for known in table if known not in taken]
-        near = nearest(name, free)
-        suffix = f" Did you mean `{near}`?" if near else f" Allowed here: {listed(free or table)}."
+        keys: dict[str, Entry],
+    ) -> None:
+        """Report keys that a place does not allow; a near miss of one that is free is added to ``keys`` as that one.
+
+        What follows from the slip (a missing key, a name that nothing binds) is then not reported too.
+        """
+        for name, entry in unknown.items():
+            near = self.unknown_key(entry, name, table, place, keys)
+            if near is not None:
+                keys[near] = entry
+
+    def unknown_key(
+        self, entry: Entry, name: str, table: AbstractMapping[str, KeySpec], place: str, taken: Container[str]
+    ) -> str | None:
+        """Report a key that the place does not allow; gives the free key that it is a near miss of, if any."""
+        free = [known for known, spec in table.items() if known not in taken and _plausible(spec, entry.value)]
+        near = None
+        if self.suggested < MAX_SUGGESTIONS:
+            self.suggested += 1
+            near = nearest(name, free)
+        allowed = [known for known in table if known not in taken] or list(table)
+        suffix = f" Did you mean `{near}`?" if near else f" Allowed here: {listed(allowed)}."
         fixes = [] if near is None else [rename_fix(entry.key, near)]
-        self.problems.report("unknown-key", entry.key, f"`{name}` is not a key of {place}.{suffix}", fixes=fixes)
-        return [near] if near is not None and table[near].required else []
+        self.problems.report("unknown-key", entry.key, f"`{shown(name)}` is not a key of {place}.{suffix}", fixes=fixes)
+        return near
 
     def missing_key(self, owner: Node | tuple[int, int], name: str, spec: KeySpec, place: str) -> None:
         """Report a required key that is not there."""
-        message = f"{place} lacks `{name}`: add it. {spec.doc}"
+        message = f"{place} lacks `{name}`: add it, {VALUE_KINDS[spec.kind]}."
         self.problems.report("missing-key", owner, message[0].upper() + message[1:])
 
     def literal(self, entry: Entry, spec: KeySpec) -> Any:
@@ -322,14 +333,32 @@ _LITERALS: Final = {
 }
 
 
+_LIST_KINDS: Final = frozenset({"steps", "handlers", "codes", "list"})
+_MAP_KINDS: Final = frozenset({"map", "types", "map-of-expressions", "call"})
+_ANY_KINDS: Final = frozenset({"expression", "any", "type", "list-expression"})
+
+
+def _plausible(spec: KeySpec, node: Node) -> bool:
+    """Whether a value can have been meant for a key: a step list is no guard, whatever the key looks like."""
+    if spec.kind in _ANY_KINDS or is_broken(node) or is_null(node):
+        return True
+    if spec.kind in _LIST_KINDS:
+        return isinstance(node, Sequence)
+    if spec.kind in _MAP_KINDS:
+        return isinstance(node, Mapping)
+    return isinstance(node, Scalar)
+
+
 def rename_fix(node: Node, name: str) -> FixDraft:
     """Replace a key or word by the near one; a guess, so unsafe."""
     return FixDraft(f"Change to `{name}`", "unsafe", (EditDraft(node.start, node.end, name),))
 
 
 def listed(words: Iterable[str], most: int = 12) -> str:
-    """Words in backticks, joined for a sentence."""
+    """Words in backticks, joined for a sentence; "none" when there are none."""
     names = [f"`{word}`" for word in words]
+    if not names:
+        return "none"
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 

@@ -47,7 +47,7 @@ class Resolver:
     # ---- connectors ------------------------------------------------------------------------------
 
     def _connectors(self) -> None:
-        entry = self.workflow.root.entry("connectors")
+        entry = self.workflow.connectors_entry
         if entry is None:
             return
         reader = Reader(self.problems)
@@ -121,8 +121,8 @@ class Resolver:
             fixes=fixes,
         )
 
-    def _trigger(self, reference: object, where: Node, connection: Entry | None) -> TriggerDecl | None:
-        """The trigger that a literal reference names."""
+    def _trigger(self, reference: object, where: Node, connection: Entry | None, key: Node) -> TriggerDecl | None:
+        """The trigger that a literal reference names; ``key`` is where a missing connection is reported."""
         match = REFERENCE.match(reference) if isinstance(reference, str) else None
         if match is None:
             return None
@@ -139,7 +139,7 @@ class Resolver:
                 "unknown-trigger", where, f"The connector `{connector}` has no trigger `{name}`. {suffix}", fixes=fixes
             )
             return None
-        self._connection(connector, connection, where)
+        self._connection(connector, connection, key)
         self._available(trigger, where)
         return trigger
 
@@ -185,9 +185,10 @@ class Resolver:
         entry = self.workflow.trigger_entry
         if entry is None or not isinstance(entry.value, Mapping) or self.workflow.trigger_source is None:
             return
-        source = entry.value.get("source")
-        assert source is not None
-        self.workflow.trigger = self._trigger(self.workflow.trigger_source, source, entry.value.entry("connection"))
+        keys = self.workflow.trigger_keys
+        self.workflow.trigger = self._trigger(
+            self.workflow.trigger_source, keys["source"].value, keys.get("connection"), entry.key
+        )
 
     # ---- steps -----------------------------------------------------------------------------------
 
@@ -202,7 +203,7 @@ class Resolver:
         if step.kind == "wf.wait_for" and step.subject is not None:
             node = step.subject.value
             reference = node.value if isinstance(node, Scalar) and not is_template(node) else None
-            step.trigger = self._trigger(reference, node, step.keys.get("connection"))
+            step.trigger = self._trigger(reference, node, step.keys.get("connection"), step.subject.key)
         if step.kind == "wf.call" and step.subject is not None:
             self._callee(step, step.subject.value)
 
@@ -265,7 +266,7 @@ class Resolver:
         states = self.workflow.states
         if states is None:
             return
-        if self.workflow.initial is not None and self.workflow.initial_node is not None:
+        if states and self.workflow.initial is not None and self.workflow.initial_node is not None:
             self._state_name(self.workflow.initial, self.workflow.initial_node, states)
         for state in states.values():
             for timer in state.timers:

@@ -238,7 +238,7 @@ class StepReader:
         table = ALLOWED_KEYS[step.kind]
         assert step.subject is not None
         what = "an action step" if step.kind == "action" else f"`{step.kind}`"
-        excused: set[str] = set()
+        unknown: dict[str, Entry] = {}
         for name, entry in step.keys.items():
             if name in table or "." in name:
                 continue
@@ -247,12 +247,14 @@ class StepReader:
                     "misplaced-modifier", entry.key, f"`{name}` cannot stand on {what}: it is for {_allowed_on(name)}."
                 )
             else:
-                excused.update(self.reader.unknown_key(entry, name, table, what, step.keys))
-        missing = [spec for spec in _REQUIRED[step.kind] if spec.name not in step.keys and spec.name not in excused]
-        if not missing or (isinstance(step.entry.value, Mapping) and is_partial(step.entry.value)):
+                unknown[name] = entry
+        if unknown:
+            self.reader.unknown_keys(unknown, table, what, step.keys)
+        if isinstance(step.entry.value, Mapping) and is_partial(step.entry.value):
             return
-        for spec in missing:
-            self.reader.missing_key(step.subject.key, spec.name, spec, what)
+        for spec in table.values():
+            if spec.required and spec.name not in step.keys:
+                self.reader.missing_key(step.subject.key, spec.name, spec, what)
 
     # ---- configuration by construct --------------------------------------------------------------
 
@@ -360,9 +362,7 @@ class StepReader:
     def _let(self, step: Step) -> None:
         assert step.subject is not None
         mapping = self.reader.mapping(step.subject, VALUE_KINDS["map-of-expressions"])
-        for name, entry in self.reader.string_entries(mapping).items() if mapping is not None else ():
-            if not IDENTIFIER.match(name):
-                self.problems.report("invalid-value", entry.key, f"`{shown(name)}` is not {VALUE_KINDS['identifier']}.")
+        for entry in self.reader.string_entries(mapping).values() if mapping is not None else ():
             if is_absent(entry.value):
                 self.reader.wrong_kind(entry, "a value")
 
@@ -466,9 +466,8 @@ class StepReader:
         if mapping is None:
             return
         keys = self.reader.string_entries(mapping)
-        for name, item in keys.items():
-            if name not in RECONCILE_KEYS:
-                self.reader.unknown_key(item, name, RECONCILE_KEYS, "`reconcile`", keys)
+        unknown = {name: item for name, item in keys.items() if name not in RECONCILE_KEYS}
+        self.reader.unknown_keys(unknown, RECONCILE_KEYS, "`reconcile`", keys)
         if "steps" in keys:
             step.reconcile.steps = self.read_list(keys["steps"], "reconcile", "", f"{step.path}.(reconcile).", step)
         if "outcome" in keys:

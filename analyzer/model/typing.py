@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -32,6 +31,7 @@ from analyzer.model.constructs import BODIES, call_arguments, trigger_configurat
 from analyzer.model.failing import Escapes
 from analyzer.model.names import NameFaults
 from analyzer.model.nodes import Handler, State, Step, Workflow, span_of
+from analyzer.model.outside import Outside, OutsideNames
 from analyzer.model.problems import Problems
 from analyzer.model.reading import is_broken, is_template
 from analyzer.model.values import ValueTyper
@@ -79,7 +79,7 @@ class OwnBinding(Binding):
             self._record = record({**self._fields})
         return self._record
 
-    @type.setter  # noqa: A003
+    @type.setter  # noqa: A003 - the binding's type is made when it is read
     def type(self, type_: Type) -> None:
         self._record = type_
 
@@ -94,8 +94,6 @@ class WorkflowTyper:
         self.names = NameFaults(workflow)
         self.escapes = Escapes()
         self.stop_types: list[Type] = []
-        self._outside: dict[State, dict[str, Binding]] = {}
-        self._repeated: dict[str, int] | None = None
         self._use(problems)
 
     def _use(self, problems: Problems) -> None:
@@ -131,7 +129,7 @@ class WorkflowTyper:
         entry = self.workflow.trigger_entry
         if entry is None or not isinstance(entry.value, Mapping):
             return
-        configuration = entry.value.entry("configuration")
+        configuration = self.workflow.trigger_keys.get("configuration")
         root = Env(None, {"inputs": env.names["inputs"]})
         trigger_configuration(self, self.workflow.trigger, configuration, entry.key, root)
 
@@ -151,11 +149,12 @@ class WorkflowTyper:
     def _states(self, env: Env) -> Env:
         """Type every state; bindings of other states are nullable, so their types are found in quiet passes first."""
         states = self.workflow.states or {}
+        outside = Outside(states)
         loud, reads = self.problems, self.reads
         self._use(Problems())
         before: list[Type] = []
         for _ in range(min(len(states) + 1, MAX_STATE_PASSES)):
-            self._states_once(states, env)
+            self._states_once(states, env, outside)
             now = [step.binding or ANY for state in states.values() for step in state.all_steps]
             if len(before) == len(now) and all(map(same, before, now)):
                 break
@@ -163,20 +162,20 @@ class WorkflowTyper:
         self.reads = reads
         self.stop_types.clear()
         self._use(loud)
-        self._states_once(states, env)
-        return self._foreign(states, None, env)
+        self._states_once(states, env, outside)
+        return env.child(OutsideNames(outside, None))
 
-    def _states_once(self, states: dict[str, State], env: Env) -> None:
+    def _states_once(self, states: dict[str, State], env: Env, outside: Outside) -> None:
         for state in states.values():
             own = OwnBinding(state)
-            scope = self._foreign(states, state, env)
+            scope = env.child(OutsideNames(outside, state))
             scope.names[state.name] = own
             self.names.enter_state(state)
             names, end = self.walk_list(state.all_steps, scope, own)
             after = Env(scope, names, end if end is not None else scope.facts)
             self._routes(state, after)
             self.names.leave_state()
-            self._outside.pop(state, None)
+            outside.forget(state)
 
     def _routes(self, state: State, env: Env) -> None:
         for route in state.routes:
@@ -185,38 +184,6 @@ class WorkflowTyper:
             self.expressions.may_fault = False
             env = self.condition(route.when, env)[1] or env
             route.may_fault = self.expressions.may_fault
-
-    def _foreign(self, states: dict[str, State], own: State | None, env: Env) -> Env:
-        """The bindings of other states: ``STATE.id``, and a bare id that only one other state has."""
-        names: dict[str, Binding] = {}
-        for state in states.values():
-            if state is not own:
-                names.update(self._seen_outside(state))
-        own_ids = Counter(step.id for step in own.all_steps) if own is not None else Counter[str]()
-        if self._repeated is None:
-            owners = Counter(step.id for state in states.values() for step in state.all_steps)
-            self._repeated = {name: count for name, count in owners.items() if count > 1}
-        for name, count in self._repeated.items():
-            if count - own_ids[name] > 1:
-                names.pop(name, None)
-        for name in own_ids:
-            names.pop(name, None)
-        return env.child(names)
-
-    def _seen_outside(self, state: State) -> dict[str, Binding]:
-        """What a state's steps, and its name, are in other states; kept until the state is typed again."""
-        known = self._outside.get(state)
-        if known is not None:
-            return known
-        found = self._outside[state] = {}
-        fields: dict[str, Field] = {}
-        reason = Reason(f"state `{state.name}` may not have been entered", "", *span_of(state.entry.key))
-        for step in state.all_steps:
-            type_ = (step.binding or ANY).with_null(reason)
-            fields.setdefault(step.id, Field(type_, False, step))
-            found[step.id] = Binding(step.id, type_, step.id_node, step)
-        found[state.name] = Binding(state.name, record(fields), state.entry.key)
-        return found
 
     # ---- lists and steps -------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from analyzer.expressions.typing import ExpressionTyper
 from analyzer.language.durations import parse_duration
 from analyzer.language.suggest import hint, nearest
 from analyzer.model.problems import Place
-from analyzer.model.reading import is_broken, is_merge, is_partial, is_template, rename_fix, shown
+from analyzer.model.reading import is_broken, is_merge, is_null, is_partial, is_template, rename_fix, shown
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, walk
 
 
@@ -171,7 +171,7 @@ class ValueTyper:
         """The constraints beyond the static type, on every part that is wholly literal."""
         if wanted.schema is None:
             return
-        if not any(is_template(part) or is_broken(part) for part in walk(node)):
+        if not any(is_template(part) or is_broken(part) for part in walk(node)) and not _has_absent(node, wanted):
             for where, message in literal_faults(wanted, node):
                 self.problems.report("type-mismatch", where, message)
         elif isinstance(node, Mapping):
@@ -179,7 +179,7 @@ class ValueTyper:
                 name = entry.key.value if isinstance(entry.key, Scalar) else None
                 field = wanted.fields.get(name) if isinstance(name, str) else None
                 type_ = field.type if field is not None else wanted.additional
-                if type_ is not None:
+                if type_ is not None and not (field is not None and field.optional and is_null(entry.value)):
                     self._check_literal(entry.value, type_)
         elif isinstance(node, Sequence) and wanted.item is not None:
             for item in node.items:
@@ -211,9 +211,28 @@ class ValueTyper:
         self.problems.report(
             "type-mismatch",
             where,
-            f"{_upper(at)} must be `{describe(fault.wanted)}`, but this is `{describe(fault.found)}`.",
+            f"{_upper(at)} must be `{describe(fault.wanted)}`, but this is `{describe(_shown_type(fault.found))}`.",
         )
         return False
+
+
+def _shown_type(type_: Type) -> Type:
+    """A list of literals is shown by the kind of its elements."""
+    item = type_.item
+    if type_.kind != "list" or item is None or item.values is None:
+        return type_
+    return list_of(Type(item.kind, nullable=item.nullable))
+
+
+def _has_absent(node: Node, wanted: Type) -> bool:
+    """Whether the map writes an optional field as null, which means that it is absent."""
+    if not isinstance(node, Mapping):
+        return False
+    for entry in node.entries:
+        field = wanted.fields.get(entry.key.text) if isinstance(entry.key, Scalar) else None
+        if field is not None and ((field.optional and is_null(entry.value)) or _has_absent(entry.value, field.type)):
+            return True
+    return False
 
 
 def _upper(text: str) -> str:

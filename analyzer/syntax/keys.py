@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar
-from analyzer.syntax.problems import Problems
+from analyzer.syntax.problems import Problems, quoting
 from analyzer.syntax.properties import stand_in
 
 
@@ -16,13 +16,15 @@ def finish_mapping(node: Mapping, text: str, problems: Problems) -> Node:
     """
     entries = node.entries
     if node.flow and entries and entries[0].key.__class__ is Mapping and text.startswith("{{", node.start):
+        written = text[node.start : node.end]
         problems.add(
             "non-string-key",
             node.start,
             node.end,
             'An interpolation must be quoted: write `"{{ … }}"`. Without quotes it is a map with a map as its key.',
+            fix=quoting(node.start, node.end, written, "interpolation") if written.endswith("}}") else None,
         )
-        return stand_in(node.start, node.end, text[node.start : node.end])
+        return stand_in(node.start, node.end, written)
     try:
         values = {entry.key.value for entry in entries}  # type: ignore[attr-defined]
     except AttributeError:

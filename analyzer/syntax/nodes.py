@@ -8,7 +8,7 @@ inside aliased content points at the use and relates to the anchor (language pag
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 ScalarValue: TypeAlias = str | int | float | bool | None
 ScalarStyle: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
@@ -74,9 +74,13 @@ class Entry:
 
 
 class Mapping(Node):
-    """A map in document order; duplicate keys are all kept, ``get`` answers the first."""
+    """A map in document order; duplicate keys are all kept, ``get`` answers the first.
 
-    __slots__ = ("entries", "flow")
+    ``partial`` says that some of it could not be read (a problem was reported for that), or that its end was not found:
+    nothing should be reported as missing in it, or about what kind of value it is.
+    """
+
+    __slots__ = ("entries", "flow", "partial")
 
     def __init__(
         self,
@@ -93,6 +97,7 @@ class Mapping(Node):
         self.origin = origin
         self.entries = entries
         self.flow = flow
+        self.partial = False
 
     def entry(self, key: str) -> Entry | None:
         """The first entry whose key is the string ``key``."""
@@ -112,9 +117,9 @@ class Mapping(Node):
 
 
 class Sequence(Node):
-    """A list."""
+    """A list; ``partial`` as in ``Mapping``."""
 
-    __slots__ = ("flow", "items")
+    __slots__ = ("flow", "items", "partial")
 
     def __init__(
         self,
@@ -131,6 +136,7 @@ class Sequence(Node):
         self.origin = origin
         self.items = items
         self.flow = flow
+        self.partial = False
 
     def __repr__(self) -> str:
         return f"Sequence({self.items!r}@{self.start}-{self.end})"
@@ -148,19 +154,35 @@ class Comment:
         self.own_line = own_line
 
 
+class SyntaxFix(NamedTuple):
+    """A repair that the parser knows: it puts ``text`` in the place of ``start`` to ``end`` (and is always safe)."""
+
+    title: str
+    start: int
+    end: int
+    text: str
+
+
 class SyntaxProblem:
     """What the parser has to say; ``rule`` is a rule name, ``related`` places are ``(start, end, message)``."""
 
-    __slots__ = ("end", "message", "related", "rule", "start")
+    __slots__ = ("end", "fix", "message", "related", "rule", "start")
 
     def __init__(
-        self, rule: str, start: int, end: int, message: str, related: tuple[tuple[int, int, str], ...] = ()
+        self,
+        rule: str,
+        start: int,
+        end: int,
+        message: str,
+        related: tuple[tuple[int, int, str], ...] = (),
+        fix: SyntaxFix | None = None,
     ) -> None:
         self.rule = rule
         self.start = start
         self.end = end
         self.message = message
         self.related = related
+        self.fix = fix
 
 
 def walk(node: Node) -> Iterator[Node]:

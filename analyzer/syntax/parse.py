@@ -115,4 +115,6 @@ def _shift(tree: Tree, by: int) -> None:
     for problem in tree.problems:
         problem.start += by
         problem.end += by
+        if problem.fix is not None:
+            problem.fix = problem.fix._replace(start=problem.fix.start + by, end=problem.fix.end + by)
         problem.related = tuple((start + by, end + by, message) for start, end, message in problem.related)

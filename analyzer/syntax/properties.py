@@ -138,6 +138,8 @@ class Factory:
         if kind in COLLECTION_TAGS:
             self._wrong_kind(properties, "a map" if kind == "map" else "a list", "a value")
             kind = None
+        # What the value would be without its wrong tag is a guess, so nothing is said of it.
+        node.broken = kind is None and properties.tag is not None
         if kind == "":
             kind = "str"
         if kind is not None:
@@ -234,10 +236,14 @@ class Factory:
                 Entry(self._copy(entry.key, start, end, depth + 1), self._copy(entry.value, start, end, depth + 1))
                 for entry in node.entries
             ]
-            return Mapping(start, end, entries, node.flow, None, origin)
+            mapping = Mapping(start, end, entries, node.flow, None, origin)
+            mapping.partial = node.partial
+            return mapping
         assert isinstance(node, Sequence)
         items = [self._copy(item, start, end, depth + 1) for item in node.items]
-        return Sequence(start, end, items, node.flow, None, origin)
+        sequence = Sequence(start, end, items, node.flow, None, origin)
+        sequence.partial = node.partial
+        return sequence
 
 
 class _TooMuch(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from analyzer.syntax.nodes import Scalar, ScalarStyle
+from analyzer.syntax.nodes import Scalar, ScalarStyle, SyntaxFix
 from analyzer.syntax.problems import Problems
 from analyzer.syntax.properties import Factory, Properties, stand_in
 from analyzer.syntax.scalar_text import double_pieces, joined, plain_pieces, single_pieces
@@ -70,14 +70,14 @@ class Reading:
         # With tabs the event parsers differ from YAML and from each other in many small ways.
         self.beyond = "\t" in text
 
-    def problem(self, start: int, end: int, message: str) -> None:
+    def problem(self, start: int, end: int, message: str, fix: SyntaxFix | None = None) -> None:
         """Report one broken region; ``end`` is kept inside the text."""
         if self.strict:
             raise Broken
         end = min(end, self.size)
         if end > start + 1 and self.text[end - 1] == "\r":
             end -= 1
-        self.problems.syntax(start, max(start, end), message)
+        self.problems.syntax(start, max(start, end), message, fix)
 
     def broken(self, start: int, end: int) -> Scalar:
         """A stand-in for ``start … end`` (a problem was reported for it), without the blanks at its end."""

@@ -163,7 +163,7 @@ def read_config(table: Any, path: str, prefix: str = "") -> Config:
     """The configuration of a parsed table; ``prefix`` stands before keys in errors. Raises ``ConfigError``."""
     reader = _Reader(path, prefix)
     root = os.path.dirname(path)
-    table = reader.table(table, prefix.rstrip(".") or "the file", _ROOT_KEYS)
+    table = reader.table(table, "", _ROOT_KEYS)
     folders = reader.strings(table, "connectors", "")
     target = reader.table(table.get("target", {}), "target", ("profiles", "triggers"))
     return Config(
@@ -202,12 +202,16 @@ class _Reader:
         self.prefix = prefix
 
     def fail(self, key: str, message: str) -> ConfigError:
-        return ConfigError(f"`{self.prefix}{key}` {message}", self.path)
+        return ConfigError(f"`{self.full(key)}` {message}", self.path)
+
+    def full(self, key: str) -> str:
+        """A key as it stands in the file; "" is the table that holds all of the configuration."""
+        return f"{self.prefix}{key}".rstrip(".")
 
     def table(self, value: Any, name: str, known: tuple[str, ...] = ()) -> dict[str, Any]:
-        """The value when it is a table; without ``known`` its keys are names of the author's."""
+        """The value when it is a table, ``name`` "" for the outermost; without ``known`` its keys are the author's."""
         if not isinstance(value, dict):
-            raise self.fail(name, f"must be a table, but is {_kind(value)}; write `[{self.prefix}{name}]`")
+            raise self.fail(name, f"must be a table, but is {_kind(value)}; write `[{self.full(name)}]`")
         for key in value if known else ():
             if key not in known:
                 where = f"{name}.{key}" if name in _ROOT_KEYS or "." in name else key
@@ -280,7 +284,7 @@ def _advice(key: str, place: str, known: tuple[str, ...]) -> str:
     near = hint(key, known)
     if near:
         return near
-    if key in _ROOT_KEYS and place not in ("the file", "tool.workfile"):
+    if key in _ROOT_KEYS and place:
         return f" In TOML it belongs to the table above it: move `{key}` above the first table."
     return f" Use {', '.join(f'`{each}`' for each in known)}."
 

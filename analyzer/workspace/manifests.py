@@ -162,8 +162,6 @@ class _ManifestReader:
         name = self.connector_name(keys, root)
         version = self.text(keys.get("version"), "version")
         doc = self.text(keys.get("description"), "description")
-        if "actions" not in keys and "triggers" not in keys and self.sound and not self.misspelled(root, MANIFEST_KEYS):
-            self.report((0, 0), "The manifest declares nothing: add `actions` or `triggers`.")
         actions = self.declarations(keys.get("actions"), "action")
         triggers = self.declarations(keys.get("triggers"), "trigger")
         if name is None:
@@ -384,12 +382,16 @@ class _ManifestReader:
             name = key_text(entry.key)
             if name is not None:
                 entries.setdefault(name, entry)
+        keys = {name: entry for name, entry in entries.items() if name in table}
         for name, entry in entries.items():
             if name not in table:
-                self.unknown_key(entry, name, [known for known in table if known not in entries], place)
-        return {name: entry for name, entry in entries.items() if name in table}
+                near = self.unknown_key(entry, name, [known for known in table if known not in keys], place)
+                if near is not None:
+                    keys[near] = entry  # read as what it was meant to be, so that nothing follows from the slip
+        return keys
 
-    def unknown_key(self, entry: Entry, name: str, free: list[str], place: str) -> None:
+    def unknown_key(self, entry: Entry, name: str, free: list[str], place: str) -> str | None:
+        """Report a key that the place does not allow; gives the free key that it is a near miss of, if any."""
         near = nearest(name, free)
         advice = (
             f"Did you mean `{near}`?" if near else f"Remove it; allowed: {', '.join(f'`{each}`' for each in free)}."
@@ -403,6 +405,7 @@ class _ManifestReader:
             else [FixDraft(f"Rename to `{near}`", "unsafe", (EditDraft(node.start, node.end, near),))]
         )
         self.problems.report(RULE, node, f"`{shown(name)}` is not a key of {place}. {advice}", fixes=fixes)
+        return near
 
     def misspelled(self, mapping: Mapping, table: Iterable[str]) -> bool:
         """Whether a near miss of one of the keys was reported: that it is missing would only follow from it."""

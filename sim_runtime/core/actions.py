@@ -1,4 +1,7 @@
-"""Actions: preparing, dispatching, and what follows each answer (language page, section 5; profile: Ambiguous Outcomes)."""
+"""Actions: preparing, dispatching, and what follows each answer.
+
+Sources: language page, section 5; profile: Ambiguous Outcomes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,15 @@ from analyzer.expressions.values import Marked, Value, is_marked, strip_marks, t
 from sim_runtime.core.advance import advance_list, advances
 from sim_runtime.core.calling import MAX_REISSUES, derived_key, key_clashes, placeholder, prepare_call, result_of
 from sim_runtime.core.definition import CallDef, StepDef
-from sim_runtime.core.failing import emit_failed, fail_by_fault, fail_step, may_retry, release_open, schedule_retry, takes
+from sim_runtime.core.failing import (
+    emit_failed,
+    fail_by_fault,
+    fail_step,
+    may_retry,
+    release_open,
+    schedule_retry,
+    takes,
+)
 from sim_runtime.core.frames import Attempt, Failure, Frame
 from sim_runtime.core.transaction import AGAIN, CLOSED, DONE, HELD, OUT, Raised, Tx
 from sim_runtime.history.paths import Address, identity_of
@@ -69,9 +80,7 @@ def _prepare(tx: Tx, at: Address, step: StepDef, frame: Frame) -> int | Raised:
     if _must_ask(tx, id_, call, key, arguments):
         tx.emit("hold.entered", id_, reason="reissue", allowed=["succeed", "fail"])
         return HELD
-    attempt = Attempt(
-        call.action, call.effect, call.idempotency, arguments, call.connection, key, step.timeout_us, 0
-    )
+    attempt = Attempt(call.action, call.effect, call.idempotency, arguments, call.connection, key, step.timeout_us, 0)
     _emit_prepared(tx, id_, call, attempt, 1, base)
     return CLOSED
 

@@ -193,9 +193,7 @@ def _look_through(tx: Tx, at: Address, step: StepDef, draining: bool) -> int | R
     return mask
 
 
-def _look_through_chunk(
-    tx: Tx, at: Address, step: StepDef, chunk: Chunk, start: int, draining: bool
-) -> int | Raised:
+def _look_through_chunk(tx: Tx, at: Address, step: StepDef, chunk: Chunk, start: int, draining: bool) -> int | Raised:
     """The iterations of one chunk; ``AGAIN`` when something was done in it, so that it is another one now."""
     mask = 0
     steps = step.inner

@@ -1,17 +1,18 @@
 """``decide``: what is written down when something reaches a run. Pure, and the only place with workflow semantics.
 
-``transact`` gives one transaction: the records up to the next durable boundary, and the state that they make. ``decide``
-is its records alone. An input that changes nothing gives no records.
+``transact`` gives one transaction: the records up to the next durable boundary, and the state that they make.
+``decide`` is its records alone. An input that changes nothing gives no records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import sim_runtime.core.actions
 import sim_runtime.core.constructs
-import sim_runtime.core.waits  # noqa: F401  (registers how its steps are advanced)
+import sim_runtime.core.waits
 from analyzer.expressions.faults import Fault
 from analyzer.expressions.values import Value, equal, from_json
 from sim_runtime.core.calling import result_of
@@ -45,10 +46,8 @@ def decide(state: State, definition: Definition, given: Input) -> list[Record]:
 def transact(state: State, definition: Definition, given: Input) -> tuple[list[Record], State]:
     """The records of one transaction, the last one marked as a durable boundary, and the state after them."""
     tx = Tx(state, definition, given.at, resuming=isinstance(given, Proceed))
-    try:
+    with suppress(Resumed):
         _HANDLERS[type(given)](tx, given)
-    except Resumed:
-        pass
     if tx.records:
         tx.records[-1].boundary = True
     return tx.records, tx.state
@@ -191,9 +190,7 @@ def _undo_answered(tx: Tx, given: Answered, call: CallDef, undo: Undo) -> None:
         tx.emit("compensation.failed", given.id, **about, code="output.invalid", message=message, details={})
         return
     message = given.message or f"`{call.action}` failed: {given.code}"
-    tx.emit(
-        "compensation.failed", given.id, **about, code=given.code, message=message, details=_details(given.details)
-    )
+    tx.emit("compensation.failed", given.id, **about, code=given.code, message=message, details=_details(given.details))
 
 
 def _interrupted(tx: Tx, given: Interrupted) -> None:

@@ -1,7 +1,7 @@
 """A resolved Workfile as the interpreter runs it: steps with compiled values, policies and checks, nothing of YAML.
 
-Definitions are made once and never change; several runs share one. They hold everything that deciding needs, so that the
-same definition, state and input always give the same records.
+Definitions are made once and never change; several runs share one. They hold everything that deciding needs, so that
+the same definition, state and input always give the same records.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sim_runtime.core.programs import Program
 if TYPE_CHECKING:
     from analyzer.expressions.types import Type
     from sim_runtime.core.fitting import Fit, TypeGuide
+
 
 @dataclass(slots=True, eq=False)
 class ListDef:
@@ -202,8 +203,8 @@ class InputDef:
 @dataclass(slots=True, eq=False)
 class Definition:
     """One Workfile. ``bare`` names, for a state machine, the state of every step id that only one state has.
-    ``payloads`` are those of every trigger that something waits for, children's included; ``sparse``: something in it has
-    optional fields; ``inputs_cache`` is the last view that expressions had of inputs."""
+    ``payloads`` are those of every trigger that something waits for, children's included; ``sparse``: something in it
+    has optional fields; ``inputs_cache`` is the last view that expressions had of inputs."""
 
     workflow: str
     inputs: dict[str, InputDef] = field(default_factory=dict)

@@ -157,8 +157,7 @@ def _undo_dispatched(state: State, record: Record, _address: Address) -> None:
     _undo_change(
         state,
         record,
-        lambda undo: undo
-        and undo._replace(phase="dispatched", reissue=record.data["reissue"], dispatched=record.seq),
+        lambda undo: undo and undo._replace(phase="dispatched", reissue=record.data["reissue"], dispatched=record.seq),
     )
 
 
@@ -186,9 +185,7 @@ def _undo_failed(state: State, record: Record, _address: Address) -> None:
 
 
 def _undo_ambiguous(state: State, record: Record, _address: Address) -> None:
-    _undo_change(
-        state, record, lambda undo: undo and undo._replace(phase="ambiguous", code=record.data["code"])
-    )
+    _undo_change(state, record, lambda undo: undo and undo._replace(phase="ambiguous", code=record.data["code"]))
 
 
 def _generation(state: State, record: Record, address: Address) -> None:

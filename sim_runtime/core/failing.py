@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-
 from typing import Final
 
 from analyzer.expressions.faults import Fault
@@ -12,7 +11,6 @@ from sim_runtime.core.definition import HandlerDef, RetryDef, StepDef
 from sim_runtime.core.frames import Attempt, Child, Entry, Failure, Frame, Subscription, Wait
 from sim_runtime.core.transaction import AGAIN, Raised, Tx, fault_failure
 from sim_runtime.history.paths import CHILD, Address, address_of, identity_of, shown_path
-
 
 #: Ten thousand years, the longest duration of the language.
 _LONGEST_DELAY: Final = MAX_DURATION_US
@@ -52,9 +50,7 @@ def schedule_retry(tx: Tx, at: Address, step: StepDef, failure: Failure, attempt
     source = "policy"
     if failure.retry_after is not None and failure.retry_after > delay:
         delay, source = failure.retry_after, "server"
-    tx.emit(
-        "retry.scheduled", id_, attempt=attempt.attempt + 1, delay=delay, source=source, deadline=tx.at + delay
-    )
+    tx.emit("retry.scheduled", id_, attempt=attempt.attempt + 1, delay=delay, source=source, deadline=tx.at + delay)
 
 
 # ---- handlers and on_fail -----------------------------------------------------------------------

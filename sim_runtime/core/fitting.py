@@ -153,7 +153,7 @@ def plain(value: Value) -> Value:
 
 
 def without_nulls(value: Value, type_: Type) -> Value:
-    """``value`` with optional fields left out that are null where the type has no null: an optional field reads null."""
+    """``value`` without optional fields that are null where the type has no null: an optional field reads null."""
     if isinstance(value, list):
         item = next((each.item for each in type_.options or (type_,) if each.item is not None), None)
         return value if item is None else [without_nulls(each, item) for each in value]
@@ -165,12 +165,15 @@ def without_nulls(value: Value, type_: Type) -> Value:
     kept: dict[str, Any] = {}
     for name, each in value.items():
         field = shape.fields.get(name)
-        if each is None and field is not None and field.optional and field.type.kind != "any":
-            if not field.type.may_be_null:
-                continue
+        if each is None and field is not None and field.optional and not _takes_null(field.type):
+            continue
         inner = field.type if field is not None else shape.additional
         kept[name] = each if inner is None else without_nulls(each, inner)
     return kept
+
+
+def _takes_null(type_: Type) -> bool:
+    return type_.kind == "any" or type_.may_be_null
 
 
 # -- schema checks
@@ -264,13 +267,9 @@ def _object_test(schema: Mapping[str, Any], depth: int) -> Test:
     def test(value: Any) -> bool:
         if not isinstance(value, dict):
             return True
-        for name in required:
-            if name not in value:
-                return False
-        for name, each in value.items():
-            if not properties.get(name, other)(each):
-                return False
-        return True
+        if not all(name in value for name in required):
+            return False
+        return all(properties.get(name, other)(each) for name, each in value.items())
 
     return test
 

@@ -47,9 +47,9 @@ class Hold(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """An action in progress or done. ``dispatched`` is the sequence number of the last dispatch, ``success`` that of the
-    record that established success, ``due`` when the next attempt is made. ``unsure``: an attempt may have taken effect
-    without a success. ``interrupted``: the call that is out was lost to a crash."""
+    """An action in progress or done. ``dispatched`` is the sequence number of the last dispatch, ``success`` that of
+    the record that established success, ``due`` when the next attempt is made. ``unsure``: an attempt may have taken
+    effect without a success. ``suppressed``: a dry run did not send it."""
 
     action: str
     effect: str
@@ -85,8 +85,8 @@ class Accepted(NamedTuple):
 
 
 class Subscription(NamedTuple):
-    """A ``wf.wait_for``. ``opened`` is the record since which it takes events, ``deadline`` None until its timer is set,
-    ``status`` set once something was selected."""
+    """A ``wf.wait_for``. ``opened`` is the record since which it takes events, ``deadline`` None until its timer is
+    set, ``status`` set once something was selected."""
 
     trigger: str
     match: Value
@@ -108,8 +108,8 @@ class Branch(NamedTuple):
 
 
 class Members(NamedTuple):
-    """A ``wf.for_each`` (``items`` are its elements) or ``wf.parallel``. ``next`` is the lowest index that did not start,
-    ``active`` and ``broken`` count iterations or branches in progress and those whose failure stands."""
+    """A ``wf.for_each`` (``items`` are its elements) or ``wf.parallel``. ``next`` is the lowest index that did not
+    start, ``active`` and ``broken`` count iterations or branches in progress and those whose failure stands."""
 
     items: tuple[Value, ...]
     concurrency: int
@@ -159,8 +159,8 @@ class Ending(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run, the root's or a child's. ``entries`` are the segments of state entries in order, ``next`` the state that is
-    entered next. ``ending`` is set when its end is decided, ``ended`` when it has ended."""
+    """A run, the root's or a child's. ``entries`` are the segments of state entries in order, ``next`` the state that
+    is entered next. ``ending`` is set when its end is decided, ``ended`` when it has ended."""
 
     run_id: str
     workflow: str
@@ -205,8 +205,8 @@ class Recovering(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A failure that left a branch or an iteration (``how`` is ``raise``), or a scope whose recovery gave up (``limit``:
-    the scope fails; ``escalate``: the next scope outwards acts)."""
+    """A failure that left a branch or an iteration (``how`` is ``raise``), or a scope whose recovery gave up
+    (``limit``: the scope fails; ``escalate``: the next scope outwards acts)."""
 
     failure: Failure
     how: str

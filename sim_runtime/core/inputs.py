@@ -31,8 +31,8 @@ class Proceed:
 
 @dataclass(slots=True)
 class Answered:
-    """An answer to the dispatch ``seq`` of the call at ``id``; ``scope`` of an undo. ``kind`` is ``success``, ``failure``
-    or ``ambiguous``; ``result`` and ``details`` are plain JSON."""
+    """An answer to the dispatch ``seq`` of the call at ``id``; ``scope`` of an undo. ``kind`` is ``success``,
+    ``failure`` or ``ambiguous``; ``result`` and ``details`` are plain JSON."""
 
     at: int
     seq: int

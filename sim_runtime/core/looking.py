@@ -68,7 +68,7 @@ def live_below(frame: Frame) -> Iterator[tuple[str, Frame]]:
         yield segment, frame.children[segment]
         return
     for segment, child in frame.below():
-        if child.over or segment[0] == "(" and isinstance(info, Attempt):
+        if child.over or (segment[0] == "(" and isinstance(info, Attempt)):
             continue
         # Of a list only the step that it has come to; what a redo kept further on waits for its turn.
         if child.role == "step" and child.index != frame.cursor:

@@ -15,7 +15,7 @@ from sim_runtime.history.paths import Address
 class Scope:
     """The names that can be read in the list at ``address``; called with a name, it answers its value."""
 
-    __slots__ = ("address", "steps", "state")
+    __slots__ = ("address", "state", "steps")
 
     def __init__(self, state: State, steps: ListDef, address: Address) -> None:
         self.state = state
@@ -33,7 +33,7 @@ class Scope:
             if owner is None:
                 return self._of_run(name, steps, address)
             if steps.role == "iteration" and name in (steps.name, "index"):
-                return self._of_loop(name, steps, address)
+                return self._of_loop(name, address)
             if steps.role == "catch" and name == "error":
                 frame = self.state.frame(address[:-1])
                 return frame.handling.error if frame is not None and frame.handling is not None else None
@@ -41,15 +41,15 @@ class Scope:
             address = address[:-2] if steps.segment else address[:-1]
             steps = owner.parent
 
-    def _of_loop(self, name: str, steps: ListDef, address: Address) -> Value:
+    def _of_loop(self, name: str, address: Address) -> Value:
         index = int(address[-1][1:-1])
         if name == "index":
             return index
         loop = self.state.frame(address[:-1])
         if loop is None or not isinstance(loop.info, Members):
             return None
-        members: Members = loop.info
-        return members.items[index]
+        item: Value = loop.info.items[index]
+        return item
 
     def _of_run(self, name: str, steps: ListDef, address: Address) -> Value:
         """The roots, and in a state machine the other states: the latest entry counts."""
@@ -94,7 +94,8 @@ def inputs_view(home: Definition, inputs: Value) -> Value:
     """``inputs`` as expressions read it: every declared input, null where an optional one was not given."""
     cached = home.inputs_cache
     if cached is not None and cached[0] is inputs:
-        return cached[1]
+        known: Value = cached[1]
+        return known
     given: dict[str, Any] = inputs if isinstance(inputs, dict) else {}
     view: Value = {
         name: with_optional(given[name], each.type) if name in given else None for name, each in home.inputs.items()
@@ -157,4 +158,3 @@ def scope_value(frame: Frame | None, steps: ListDef) -> Value:
     if frame is None:
         return dict.fromkeys(steps.by_id)
     return {name: binding(frame.children.get(name), each) for name, each in steps.by_id.items()}
-

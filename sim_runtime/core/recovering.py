@@ -6,9 +6,9 @@ from typing import Final
 
 from analyzer.expressions.faults import Fault
 from sim_runtime.core.calling import MAX_REISSUES, prepare_call
-from sim_runtime.core.definition import RecoveryDef, StepDef
+from sim_runtime.core.definition import RecoveryDef
 from sim_runtime.core.failing import emit_failed, release_open
-from sim_runtime.core.frames import Attempt, Entry, Failure, Frame, Members, Recovering, Undo
+from sim_runtime.core.frames import Attempt, Failure, Frame, Recovering, Undo
 from sim_runtime.core.places import step_of
 from sim_runtime.core.redo import redo_set
 from sim_runtime.core.transaction import AGAIN, BUSY, CLOSED, HELD, OUT, Raised, Tx, fault_failure, limited
@@ -195,13 +195,13 @@ def _prepare_undo(tx: Tx, at: Address, of: str) -> int:
         idempotency=step.undo.idempotency,
         arguments=arguments,
         connection=step.undo.connection,
-        key=_undo_key(tx, address, step, number) if step.undo.idempotency == "keyed" else None,
+        key=_undo_key(tx, address, number) if step.undo.idempotency == "keyed" else None,
         number=number,
     )
     return CLOSED
 
 
-def _undo_key(tx: Tx, address: Address, step: StepDef, number: int) -> str:
+def _undo_key(tx: Tx, address: Address, number: int) -> str:
     """From the compensated step's key, ``(undo)`` and the number of this compensation."""
     key = tx.frame(address).info.key
     return f"{key if key is not None else f'{tx.state.key_run}:{identity_of(address)}'}:{UNDO}:{number}"

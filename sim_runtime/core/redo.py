@@ -60,8 +60,8 @@ def _descends(frame: Frame) -> bool:
 
 
 def _members_again(tx: Tx, at: Address, frame: Frame, target: Address, found: list[str]) -> None:
-    """The stopped iterations and branches are rebuilt from their start; completed ones stay. Inside the failed iteration
-    the rule goes on; a failed branch is rebuilt as a whole."""
+    """The stopped iterations and branches are rebuilt from their start; completed ones stay. Inside the failed
+    iteration the rule goes on; a failed branch is rebuilt as a whole."""
     own = target[len(at)]
     for name, member in frame.below():
         if name.startswith("(") or member.over:

@@ -219,9 +219,7 @@ def _compensating(frame: Frame) -> bool:
     return False
 
 
-def _state_failed(
-    tx: Tx, at: Address, recovery: RecoveryDef | None, raised: Raised, draining: bool
-) -> int | Raised:
+def _state_failed(tx: Tx, at: Address, recovery: RecoveryDef | None, raised: Raised, draining: bool) -> int | Raised:
     if recovery is None:
         return raised
     if draining:

@@ -80,9 +80,7 @@ def _subscribe(tx: Tx, at: Address, step: StepDef) -> int | Raised:
     id_ = identity_of(at)
     try:
         configuration = tx.value(wait.configuration, step.parent, at[:-1])
-        match: dict[str, Any] = {
-            name: tx.value(program, step.parent, at[:-1]) for name, program in wait.match.items()
-        }
+        match: dict[str, Any] = {name: tx.value(program, step.parent, at[:-1]) for name, program in wait.match.items()}
         deadline = deadline_of(tx.condition(wait.timeout, step.parent, at[:-1]), tx.at)
     except Fault as fault:
         return fail_by_fault(tx, at, step, fault)
@@ -149,7 +147,7 @@ def _let_go(tx: Tx, at: Address) -> None:
 
 
 @advances("wf.let")
-def advance_let(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: bool) -> int | Raised:
+def advance_let(tx: Tx, at: Address, step: StepDef, _frame: Frame, draining: bool) -> int | Raised:
     """Evaluate the map."""
     if draining:
         return 0
@@ -163,7 +161,7 @@ def advance_let(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: bool
 
 
 @advances("wf.fail")
-def advance_fail(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: bool) -> int | Raised:
+def advance_fail(tx: Tx, at: Address, step: StepDef, _frame: Frame, draining: bool) -> int | Raised:
     """End the run as failed."""
     if draining:
         return 0
@@ -184,7 +182,7 @@ def advance_fail(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: boo
 
 
 @advances("wf.stop")
-def advance_stop(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: bool) -> int | Raised:
+def advance_stop(tx: Tx, at: Address, step: StepDef, _frame: Frame, draining: bool) -> int | Raised:
     """End the run as stopped."""
     if draining:
         return 0

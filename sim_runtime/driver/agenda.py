@@ -1,4 +1,4 @@
-"""What is still to come: one queue over answers, events, decisions, cancellation and timers, in the order of one instant.
+"""What is still to come: events, decisions, cancellation and timers, in the order of one instant.
 
 Of what is due, answers come first, then events, operator decisions, cancellation, timers; each by (time, sequence),
 elapsed timers by deadline, the outer one first, then in document order (language page, section 7).

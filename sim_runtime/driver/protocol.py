@@ -12,10 +12,10 @@ Json: TypeAlias = Any
 class Call:
     """One dispatch, as the outside world sees it. It takes effect, if it does, when it arrives: at once.
 
-    ``path`` is the shown step path (``charge.(undo)`` for an undo), ``id`` the identity. ``reissue`` counts the reissues
-    of this attempt. ``key`` is that of a keyed action. ``interrupted`` tells that the answer to the dispatch before, of
-    the same attempt, was lost to a crash. ``undoes`` is, for an undo, the call whose effect it ends. ``arguments`` are
-    plain JSON.
+    ``path`` is the shown step path (``charge.(undo)`` for an undo), ``id`` the identity. ``reissue`` counts the
+    reissues of this attempt. ``key`` is that of a keyed action. ``interrupted`` tells that the answer to the dispatch
+    before, of the same attempt, was lost to a crash. ``undoes`` is, for an undo, the call whose effect it ends.
+    ``arguments`` are plain JSON. Nothing changes a call after it was made.
     """
 
     seq: int
@@ -100,8 +100,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class CrashPoint:
-    """Where the executor dies: ``when`` is ``before`` or ``after`` the ``nth`` record of that ``kind`` (and ``path``), or
-    the record with that ``seq``; it is back ``down_us`` later. An entry acts once."""
+    """Where the executor dies: ``when`` is ``before`` or ``after`` the ``nth`` record of that ``kind`` (and ``path``),
+    or the record with that ``seq``; it is back ``down_us`` later. An entry acts once."""
 
     when: str
     kind: str | None = None

@@ -6,8 +6,8 @@ from typing import Any, Final, TypeAlias
 
 from analyzer.expressions.values import Value, strip_marks, to_json
 from sim_runtime.core.definition import Definition, ListDef, StepDef
-from sim_runtime.core.frames import UNSET, Attempt, Branch, Child, Entry, Frame, State, Subscription, Wait
-from sim_runtime.core.looking import holds, walk
+from sim_runtime.core.frames import UNSET, Attempt, Branch, Child, Frame, State, Subscription
+from sim_runtime.core.looking import holds, timers_of, walk
 from sim_runtime.core.reading import binding, latest_entry
 from sim_runtime.history.encoding import time_text
 from sim_runtime.history.paths import UNDO, Address, identity_of, is_below, join, shown_path
@@ -157,32 +157,19 @@ def _of_frame(path: str, frame: Frame, found: list[dict[str, Json]]) -> None:
     info = frame.info
     if frame.recovery is not None:
         _of_recovery(path, frame, found)
-        return
-    if frame.hold is not None:
+    elif frame.hold is not None:
         found.append({"kind": "decision", "path": path, "reason": frame.hold.reason})
-    elif isinstance(info, Wait):
-        if frame.phase == "waiting" and not info.fired:
-            found.append({"kind": "timer", "path": path, "deadline": time_text(info.deadline)})
-    elif isinstance(info, Subscription):
-        if info.timed and info.deadline is not None:
-            found.append({"kind": "timer", "path": path, "deadline": time_text(info.deadline)})
-        if info.subscribed:
+    elif isinstance(info, Attempt) and frame.phase == "dispatched":
+        found.append({"kind": "answer", "path": path})
+    else:
+        if isinstance(info, Child) and frame.phase == "child":
+            found.append({"kind": "child", "path": path, "run": info.run_id})
+        for timer in timers_of("", frame):
+            kind = "retry" if timer.name == "retry" else "timer"
+            found.append({"kind": kind, "path": path, "deadline": time_text(timer.deadline)})
+        if isinstance(info, Subscription) and info.subscribed:
             match = to_json(strip_marks(info.match))
             found.append({"kind": "event", "path": path, "trigger": info.trigger, "match": match})
-    elif isinstance(info, Entry):
-        for timer in info.timers or ():
-            if not timer.fired:
-                found.append({"kind": "timer", "path": path, "deadline": time_text(timer.deadline)})
-    elif isinstance(info, Child):
-        if frame.phase == "child":
-            found.append({"kind": "child", "path": path, "run": info.run_id})
-            if info.deadline is not None:
-                found.append({"kind": "timer", "path": path, "deadline": time_text(info.deadline)})
-    elif isinstance(info, Attempt):
-        if frame.phase == "retry" and info.due is not None:
-            found.append({"kind": "retry", "path": path, "deadline": time_text(info.due)})
-        elif frame.phase == "dispatched":
-            found.append({"kind": "answer", "path": path})
 
 
 def _of_recovery(path: str, frame: Frame, found: list[dict[str, Json]]) -> None:

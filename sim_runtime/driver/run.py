@@ -19,8 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from sim_runtime.core.decide import can_fire, refusal_of, transact
 from sim_runtime.core.definition import Definition
 from sim_runtime.core.evolve import fold
-from sim_runtime.core.fitting import json_of
-from sim_runtime.core.frames import EMPTY, Attempt, State
+from sim_runtime.core.frames import EMPTY, State
 from sim_runtime.core.inputs import (
     Answered,
     Cancelled,
@@ -34,11 +33,13 @@ from sim_runtime.core.inputs import (
 )
 from sim_runtime.core.looking import Timer, flights, hold_at, timers, timers_of
 from sim_runtime.driver.agenda import Cancellation, Event, Outside, Queued, Timers
-from sim_runtime.driver.protocol import Answer, Call, CrashPoint, Decision, Script, Undone, World
+from sim_runtime.driver.calls import answered, call_of
+from sim_runtime.driver.crashes import CrashPoints
+from sim_runtime.driver.protocol import CrashPoint, Decision, Script, World
 from sim_runtime.driver.report import state_report
 from sim_runtime.driver.store import MemoryStore, Store
 from sim_runtime.history.encoding import time_text
-from sim_runtime.history.paths import address_of, shown_path
+from sim_runtime.history.paths import address_of
 from sim_runtime.history.records import Record
 
 Json: TypeAlias = Any
@@ -135,8 +136,7 @@ class Run:
         self._answers: list[_Pending] = []
         self._lost: dict[str, bool] = {}
         self._waiting_decisions: list[Decision] = []
-        self._crash_points: list[CrashPoint] = list(self.script.crashes)
-        self._seen: dict[int, int] = {}
+        self._crash_points = CrashPoints(self.script.crashes)
         self._partly: Queued | None = None
         self._deliveries = 0
         self._take_script()
@@ -175,7 +175,7 @@ class Run:
     @property
     def unfired(self) -> list[CrashPoint]:
         """The crash points that have not acted."""
-        return list(self._crash_points)
+        return list(self._crash_points.left)
 
     @property
     def clock(self) -> int:
@@ -321,7 +321,7 @@ class Run:
         if not records:
             self._settle_call(source, "late")
             return []
-        acting = self._acting("before", records)
+        acting = self._crash_points.acting("before", records)
         if acting:
             self._give_back(source)
             self._die(acting)
@@ -333,7 +333,7 @@ class Run:
         self.state = state
         self._told(source, records)
         self._follow(records)
-        self._die(self._acting("after", records))
+        self._die(self._crash_points.acting("after", records))
         return records
 
     def _told(self, source: Queued | _Pending | None, records: Sequence[Record]) -> None:
@@ -394,8 +394,7 @@ class Run:
     # ---- calls ----------------------------------------------------------------------------------
 
     def _dispatch(self, record: Record) -> None:
-        call = self._call(record)
-        self._lost.pop(record.id, None)
+        call = call_of(self.state, record, interrupted=self._lost.pop(record.id, False))
         answer = self.world.dispatch(call)
         self.calls.append(
             {
@@ -413,76 +412,10 @@ class Run:
         place = len(self.calls) - 1
         if answer.kind == "none":
             return
-        given = _answered(answer, record)
+        given = answered(answer, record)
         heapq.heappush(self._answers, _Pending(self.now + answer.latency_us, record.seq, given, place))
 
-    def _call(self, record: Record) -> Call:
-        interrupted = self._lost.get(record.id, False)
-        common = {
-            "seq": record.seq,
-            "at": record.at,
-            "path": record.path,
-            "id": record.id,
-            "generation": record.generation,
-            "reissue": record.data["reissue"],
-            "interrupted": interrupted,
-        }
-        if record.kind == "action.dispatched":
-            frame = self.state.frame(address_of(record.id))
-            assert frame is not None
-            attempt: Attempt = frame.info
-            return Call(
-                action=attempt.action,
-                attempt=attempt.attempt,
-                effect=attempt.effect,
-                idempotency=attempt.idempotency,
-                key=attempt.key,
-                connection=attempt.connection,
-                arguments=json_of(attempt.arguments),
-                timeout_us=attempt.timeout,
-                **common,
-            )
-        scope = self.state.frame(address_of(record.data["scope"]))
-        done = self.state.frame(address_of(record.data["of"]))
-        assert scope is not None
-        assert scope.recovery is not None
-        undo = scope.recovery.undo
-        assert undo is not None
-        assert done is not None
-        first: Attempt = done.info
-        return Call(
-            action=undo.action,
-            attempt=1,
-            effect=undo.effect,
-            idempotency=undo.idempotency,
-            key=undo.key,
-            connection=undo.connection,
-            arguments=json_of(undo.arguments),
-            undoes=Undone(first.action, shown_path(undo.of), first.key, json_of(first.arguments)),
-            **common,
-        )
-
     # ---- crashes --------------------------------------------------------------------------------
-
-    def _acting(self, when: str, records: Sequence[Record]) -> list[CrashPoint]:
-        """Count the records against the crash points; those that act at this boundary, in list order."""
-        if not self._crash_points:
-            return []
-        acting = [point for point in self._crash_points if point.when == when and self._hits(point, records)]
-        for point in acting:
-            self._crash_points.remove(point)
-        return acting
-
-    def _hits(self, point: CrashPoint, records: Sequence[Record]) -> bool:
-        if point.seq is not None:
-            return any(record.seq == point.seq for record in records)
-        fits = sum(
-            (point.kind is None or record.kind == point.kind) and (point.path is None or record.path == point.path)
-            for record in records
-        )
-        before = self._seen.get(id(point), 0)
-        self._seen[id(point)] = before + fits
-        return before < point.nth <= before + fits
 
     def _die(self, points: Sequence[CrashPoint]) -> None:
         for point in points:
@@ -585,25 +518,8 @@ class Run:
         copy._answers = list(self._answers)
         copy._lost = dict(self._lost)
         copy._waiting_decisions = list(self._waiting_decisions)
-        copy._crash_points = list(self._crash_points)
-        copy._seen = dict(self._seen)
+        copy._crash_points = self._crash_points.fork()
         return copy
-
-
-def _answered(answer: Answer, record: Record) -> Answered:
-    return Answered(
-        record.at,
-        record.seq,
-        record.id,
-        answer.kind,
-        record.data.get("scope"),
-        answer.result,
-        answer.code,
-        answer.message,
-        answer.details,
-        answer.retryable,
-        answer.retry_after_us,
-    )
 
 
 def _at(given: Answered | Interrupted, now: int) -> Answered | Interrupted:

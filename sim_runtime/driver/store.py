@@ -113,9 +113,7 @@ class SqliteStore:
         """A new run."""
         if self._run("select 1 from runs where id = ?", (run_id,)):
             raise StoreError(f"the store `{self._path}` already holds the run `{run_id}`: use another file or run id")
-        self._run(
-            "insert into runs select ?, coalesce(max(position), 0) + 1, null from runs", (run_id,)
-        )
+        self._run("insert into runs select ?, coalesce(max(position), 0) + 1, null from runs", (run_id,))
         self._sums[run_id] = (0, "")
 
     def append(self, run_id: str, records: Sequence[Record]) -> None:
@@ -129,9 +127,7 @@ class SqliteStore:
         self._sums[run_id] = (number + 1, total)
 
     def _last(self, run_id: str) -> tuple[int, str]:
-        rows = self._run(
-            "select number, sum from transactions where run = ? order by number desc limit 1", (run_id,)
-        )
+        rows = self._run("select number, sum from transactions where run = ? order by number desc limit 1", (run_id,))
         return (rows[0][0], rows[0][1]) if rows else (0, "")
 
     def records(self, run_id: str) -> list[Record]:

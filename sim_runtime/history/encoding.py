@@ -135,7 +135,7 @@ def _read_field(field: Field, value: Any, pointer: str, kinds: dict[str, str]) -
 
 
 def write_value(value: Any, pointer: str, kinds: dict[str, str], depth: int = 0) -> Any:
-    """A workflow value as JSON data; what JSON cannot say is put into ``kinds``. Parts that need no change are shared."""
+    """A workflow value as JSON data; what JSON cannot say is put into ``kinds``."""
     kind = type(value)
     if kind in _PLAIN:
         return value

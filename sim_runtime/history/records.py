@@ -1,7 +1,8 @@
 """The record kinds of a history and their data: one table, from which ``docs/history.md`` is generated.
 
-A record is what one decision of the runtime wrote down. History is the only memory of a run: ``sim_runtime.core.evolve``
-folds it into the state, so whatever later work depends on is in some record's data (profile: Abstract Run History).
+A record is what one decision of the runtime wrote down. History is the only memory of a run: it is folded into the
+state (``sim_runtime.core.evolve``), so whatever later work depends on is in some record's data (profile: Abstract Run
+History).
 
 In memory, ``at`` and every field of type ``time`` are integer microseconds since 1970-01-01T00:00:00Z, fields of type
 ``duration`` integer microseconds, and fields of type ``value`` hold values of ``analyzer.expressions.values``
@@ -141,7 +142,9 @@ KINDS: Final[dict[str, Kind]] = {
         {"started_at": _time("What `run.started_at` reads.")},
         ends=True,
     ),
-    "run.suspended": Kind("Nothing is runnable; timers, events, children, retries or delays are waited for.", {}, ends=True),
+    "run.suspended": Kind(
+        "Nothing is runnable; timers, events, children, retries or delays are waited for.", {}, ends=True
+    ),
     "run.held": Kind(
         "Nothing is runnable and a hold stands.", {"holds": Field("list", "The paths of the holds.")}, ends=True
     ),
@@ -180,8 +183,9 @@ KINDS: Final[dict[str, Kind]] = {
             **_FAILURE,
             "failed": _text("The identity of the failed step: this one, or the one inside from which it came."),
             "disposition": _text(
-                "`raise` (goes to the enclosing construct), `continue` (consumed, binds null), `abort`, `end`, `stop` (ends "
-                "the run as aborted, failed, stopped); of a recovery scope that gave up `limit` (it fails) or `escalate`."
+                "`raise` (goes to the enclosing construct), `continue` (consumed, binds null), `abort`, `end`, `stop` "
+                "(ends the run as aborted, failed, stopped); of a recovery scope that gave up `limit` (it fails) or "
+                "`escalate`."
             ),
         },
     ),
@@ -198,7 +202,10 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "handler.entered": Kind(
         "A handler of `catch` took the failure.",
-        {"handler": _integer("Its position."), "error": _value("What `error` reads: `{code, message, details, step}`.")},
+        {
+            "handler": _integer("Its position."),
+            "error": _value("What `error` reads: `{code, message, details, step}`."),
+        },
     ),
     # ---- actions ------------------------------------------------------------------------------------------------
     "action.prepared": Kind(
@@ -248,7 +255,9 @@ KINDS: Final[dict[str, Kind]] = {
             **_FAILURE,
             "retryable": Field("boolean", "Whether another attempt may succeed."),
             "retry_after": _maybe("duration", "The delay that the server asked for."),
-            "effect": _text("`none`; `possible` when an ambiguous attempt was made a failure; `happened` (`output.invalid`)."),
+            "effect": _text(
+                "`none`; `possible` when an ambiguous attempt was made a failure; `happened` (`output.invalid`)."
+            ),
         },
         ends=True,
     ),
@@ -327,7 +336,9 @@ KINDS: Final[dict[str, Kind]] = {
     "subscription.released": Kind("The wait takes no more events.", {}),
     # ---- states -------------------------------------------------------------------------------------------------
     "state.entered": Kind(
-        "A state was entered.", {"state": _text("The state."), "entry": _integer("Its entry number, from 1.")}, ends=True
+        "A state was entered.",
+        {"state": _text("The state."), "entry": _integer("Its entry number, from 1.")},
+        ends=True,
     ),
     "route.selected": Kind(
         "A state was left by a route.",
@@ -355,13 +366,18 @@ KINDS: Final[dict[str, Kind]] = {
     # ---- ambiguity ----------------------------------------------------------------------------------------------
     "reconcile.started": Kind(
         "The probe scope of an ambiguous attempt began.",
-        {"attempt": _integer("The ambiguous attempt."), "number": _integer("Which reconciliation of the step, from 1.")},
+        {
+            "attempt": _integer("The ambiguous attempt."),
+            "number": _integer("Which reconciliation of the step, from 1."),
+        },
     ),
     "reconcile.decided": Kind(
         "What the probes established.",
         {
             "number": _integer("As in `reconcile.started`."),
-            "outcome": _text("`succeeded`, `no_effect`, or `unresolved` (a failed probe, a fault, a result that does not fit)."),
+            "outcome": _text(
+                "`succeeded`, `no_effect`, or `unresolved` (a failed probe, a fault, a result that does not fit)."
+            ),
             "result": _maybe("value", "The result of the action."),
             "reason": _maybe("text", "Why it is unresolved."),
         },

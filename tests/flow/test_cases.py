@@ -88,6 +88,10 @@ CASES: dict[str, tuple[Program, dict[str, str]]] = {
         {"": "a"},
     ),
     "a concurrent iteration that is done stays": (run(each("e", act("a"), concurrency=2), redo=AFTER), {}),
+    "an iteration is not done while even an empty loop is to come": (
+        run(each("e", act("a"), each("f", act("b"), count=0), concurrency=2), redo=AFTER),
+        {"": "a"},
+    ),
     # Parallels.
     "a completed branch stays": (run(fan("p", [act("a")], [act("b")]), redo=AFTER), {}),
     "a branch that is not done is rebuilt": (run(fan("p", [act("a"), act("b")], [act("c")]), redo=AFTER), {"": "a"}),
@@ -159,6 +163,17 @@ CASES: dict[str, tuple[Program, dict[str, str]]] = {
     "a completed branch inside work that runs again": (
         run(group("g", Node("let", "l", fault=True), fan("p", [act("a")], [act("b")])), redo=AFTER),
         {"": "ab"},
+    ),
+    "a completed branch in a handler stays when the handler runs again": (
+        run(
+            act(
+                "a",
+                handlers=[(None, [fan("p", [act("b")], [Node("let", "l", fault=True)], redo=WHOLE, then="escalate")])],
+                on_fail="abort",
+            ),
+            redo=AFTER,
+        ),
+        {"p": "b"},
     ),
     "not when the redo begins at the parallel": (
         run(Node("let", "l", fault=True), fan("p", [act("a")], [act("b")]), redo=AFTER),

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from analyzer.check import check_file
 from analyzer.workspace.project import forget_projects, project_for
+from sim_runtime.rules.engine import check_file
 
 GOOD = 'workfile: "1.0"\nname: main\nsteps:\n  - a: { pay.find: { reference: x } }\nresult: "{{ a.found }}"\n'
 BAD = GOOD.replace("a.found", "a.fund")
@@ -150,6 +150,39 @@ def test_files_of_others_are_left_alone(server: Any, files: Any) -> None:
     server.notify("textDocument/didOpen", {"textDocument": item})
     server.settle()
     assert "unknown-name" in codes(server.published()[-1])
+
+
+def test_scenarios_are_checked(server: Any, files: Any) -> None:
+    files.write("main.workfile.yaml", GOOD)
+    server.start()
+    server.open(
+        files.uri("a.scenario.yaml"), "workfile: main.workfile.yaml\nactions:\n  pay.none: [ { succeed: {} } ]\n"
+    )
+    server.settle()
+    path = str(files.folder / "a.scenario.yaml")
+    expected = [each.rule for each in check_file(project_for(path), path).findings]
+    assert codes(server.published()[-1]) == expected != []
+
+
+def test_a_scenario_follows_the_workfile_that_is_being_edited(server: Any, files: Any) -> None:
+    """Without a configuration they are of two projects."""
+    files.write("main.workfile.yaml", GOOD)
+    server.start()
+    server.open(files.uri("main.workfile.yaml"), GOOD.replace("- a:", "- b:"))
+    scenario = files.uri("scenarios/s.scenario.yaml")
+    server.open(scenario, "workfile: ../main.workfile.yaml\nexpect: { bindings: { a.found: true } }\n")
+    server.settle()
+
+    def shown() -> list[str]:
+        return codes(next(each for each in reversed(server.published()) if each["uri"] == scenario))
+
+    first = shown()
+    change(server, files.uri("main.workfile.yaml"), 2, GOOD)
+    server.settle()
+    assert (bool(first), shown()) == (True, [])
+    change(server, files.uri("main.workfile.yaml"), 3, GOOD.replace("- a:", "- c:"))
+    server.settle()
+    assert shown() == first
 
 
 # ---- other files ---------------------------------------------------------------------------------

@@ -22,16 +22,27 @@ class Maker:
         self.sequential = sequential
         self.left = size
         self.count = 0
+        self.calls = True
 
     def workfile(self) -> str:
         """The text, without its first two lines."""
         parts = [DECLARED]
         if self.random.random() < 0.25:
-            parts.append(f"recovery: {self.recovery(0)}")
+            parts.append(f"recovery: {self.recovery()}")
         if self.random.random() < 0.25:
             parts.append(self.states())
         else:
             parts.append(f"steps: {self.steps(0)}")
+        return "\n".join(parts)
+
+    def child(self) -> str:
+        """A Workfile that the one made before may call; whole."""
+        self.left = 5
+        self.calls = False
+        parts = ["name: child", DECLARED]
+        if self.random.random() < 0.25:
+            parts.append(f"recovery: {self.recovery()}")
+        parts.append(self.states() if self.random.random() < 0.2 else f"steps: {self.steps(1)}")
         return "\n".join(parts)
 
     def states(self) -> str:
@@ -49,14 +60,14 @@ class Maker:
                 if self.random.random() < 0.4:
                     body.append(f"timers: {{ t: {{ after: {self.span()}, to: {names[-1]} }} }}")
             if self.random.random() < 0.3:
-                body.append(f"recovery: {self.recovery(1)}")
+                body.append(f"recovery: {self.recovery()}")
             found.append(f"{name}: {{ {', '.join(body)} }}")
         return f"initial: state0\nstates: {{ {', '.join(found)} }}"
 
     def span(self) -> str:
         return self.random.choice(["1m", "10m", "30m", "1h", "2h"])
 
-    def recovery(self, depth: int) -> str:
+    def recovery(self) -> str:
         redo = self.random.choice(["this_step", "this_and_after", "whole_group"])
         then = self.random.choice(["fail", "fail", "hold"])
         delay = self.random.choice(["0s", "0s", "1m", "20m"])
@@ -75,11 +86,16 @@ class Maker:
         if depth < 4 and self.left > 0:
             kinds += ["group", "group", "choice", "switch", "for_each", "for_each"]
             kinds += [] if self.sequential else ["parallel", "parallel"]
+        if self.calls:
+            kinds.append("call")
+        if depth > 1 and self.random.random() < 0.1:
+            kinds.append("ending")
         kind = self.random.choice(kinds)
         body = getattr(self, kind)(name, depth)
         if self.random.random() < 0.1:
             body.append(self.random.choice(["when: '{{ inputs.yes }}'", "when: '{{ inputs.no }}'"]))
-        body += self.policies(depth)
+        if kind != "ending":
+            body += self.policies(depth)
         return f"{{ {name}: {{ {', '.join(body)} }} }}"
 
     def policies(self, depth: int) -> list[str]:
@@ -98,7 +114,9 @@ class Maker:
         if action == "lab.send":
             body.append("on_unknown: halt")
         if action == "lab.send" or (action != "lab.get" and self.random.random() < 0.3):
-            body.append(f"undo: {{ {self.random.choice(['lab.drop', 'lab.refund'])}: {{ v: '{{{{ {name}.value }}}}' }} }}")
+            body.append(
+                f"undo: {{ {self.random.choice(['lab.drop', 'lab.refund'])}: {{ v: '{{{{ {name}.value }}}}' }} }}"
+            )
         if self.random.random() < 0.4:
             body.append(f"retry: {{ attempts: {self.random.randint(1, 3)}, delay: {self.span()}, backoff: 2 }}")
         return body
@@ -115,9 +133,19 @@ class Maker:
             body.append(f"steps: {self.steps(depth + 1)}")
         return body
 
+    def call(self, name: str, depth: int) -> list[str]:
+        given = ", ".join(f"{each}: '{{{{ inputs.{each} }}}}'" for each in INPUTS)
+        body = ["wf.call: child", f"inputs: {{ {given} }}"]
+        if self.random.random() < 0.4:
+            body.append(f"timeout: {self.span()}")
+        return body
+
+    def ending(self, name: str, depth: int) -> list[str]:
+        return [self.random.choice(["wf.stop: { reason: r, result: 1 }", "wf.fail: { code: ended }"])]
+
     def _scope(self, body: list[str], depth: int) -> list[str]:
         if self.random.random() < 0.45:
-            body.append(f"recovery: {self.recovery(depth)}")
+            body.append(f"recovery: {self.recovery()}")
         return body
 
     def group(self, name: str, depth: int) -> list[str]:

@@ -120,7 +120,11 @@ def test_an_operator_establishes_success() -> None:
     assert made.status == "succeeded"
     assert made.report()["bindings"]["a"] == {"value": "op"}
     assert made.report()["calls"][1]["arguments"] == {"v": "op"}
-    decided, resumed, done = first(made, "operator.decided"), first(made, "run.resumed"), first(made, "step.succeeded", "a")
+    decided, resumed, done = (
+        first(made, "operator.decided"),
+        first(made, "run.resumed"),
+        first(made, "step.succeeded", "a"),
+    )
     assert decided.data["actor"] == "dana"
     assert decided.boundary
     assert decided.seq + 1 == resumed.seq
@@ -130,7 +134,9 @@ def test_an_operator_establishes_success() -> None:
 @requirement("D-AMB-08")
 @requirement("D-AMB-09")
 def test_an_operator_establishes_failure_with_code_and_details() -> None:
-    made = make(HALT.replace("CONF", "catch: [ { steps: [ { c: { wf.let: { e: '{{ error }}' } } } ] } ]"), {"a": [unknown()]}).finish()
+    made = make(
+        HALT.replace("CONF", "catch: [ { steps: [ { c: { wf.let: { e: '{{ error }}' } } } ] } ]"), {"a": [unknown()]}
+    ).finish()
     reply = made.decide(Decision("a", "sam", "fail", code="no_effect", message="looked", details={"n": 1}))
     assert reply.accepted
     made.finish()
@@ -223,9 +229,7 @@ def test_an_outcome_of_false_is_a_retryable_failure_with_the_ambiguous_code() ->
 
 
 def test_reconciliations_are_numbered() -> None:
-    made = run(
-        RECONCILE, {"a": [unknown(), unknown(), ok("x")], "a.(reconcile).probe": [LOST]}
-    )
+    made = run(RECONCILE, {"a": [unknown(), unknown(), ok("x")], "a.(reconcile).probe": [LOST]})
     assert [each.id for each in made.records if each.kind == "step.started" and "probe" in each.id] == [
         "a.(reconcile)#1.probe",
         "a.(reconcile)#2.probe",
@@ -258,7 +262,8 @@ def test_a_failed_probe_a_fault_or_a_bad_result_applies_halt(probe, outcome: str
 
 def test_a_probe_may_wait_and_the_hold_lets_go_of_what_it_left_open() -> None:
     text = RECONCILE.replace(
-        "steps: [ { probe", "steps: [ { p: { wf.parallel: { l: [ { w: { wf.wait: 9h } } ], r: [ { x: { lab.get: {} } } ] } } }, { probe"
+        "steps: [ { probe",
+        "steps: [ { p: { wf.parallel: { l: [ { w: { wf.wait: 9h } } ], r: [ { x: { lab.get: {} } } ] } } }, { probe",
     )
     made = make(text, {"a": [unknown()], "a.(reconcile).p.r.x": [fail("busy", False)]}).finish()
     assert made.status == "held"

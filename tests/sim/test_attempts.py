@@ -14,7 +14,11 @@ RETRY = "steps: [ { a: { lab.send: {}, retry: { attempts: 4, delay: 2s, backoff:
 def test_delays_grow_up_to_the_longest() -> None:
     made = run(RETRY, {"a": [fail("busy"), fail("busy"), fail("busy"), ok("x")]})
     assert made.status == "succeeded"
-    delays = [(each.data["attempt"], each.data["delay"] // S, each.data["source"]) for each in made.records if each.kind == "retry.scheduled"]
+    delays = [
+        (each.data["attempt"], each.data["delay"] // S, each.data["source"])
+        for each in made.records
+        if each.kind == "retry.scheduled"
+    ]
     assert delays == [(2, 2, "policy"), (3, 6, "policy"), (4, 10, "policy")]
     assert [call["attempt"] for call in made.report()["calls"]] == [1, 2, 3, 4]
     assert made.report()["clock"]["now"] == "2026-01-01T00:00:18Z"
@@ -192,7 +196,8 @@ def test_a_construct_catches_what_comes_from_inside() -> None:
 
 def test_a_key_is_fixed_for_every_attempt_and_reissue() -> None:
     made = run(
-        "steps: [ { a: { lab.pay: {}, retry: { attempts: 3 } } } ]", {"a": [fail("busy"), unknown(), fail("busy"), ok("x")]}
+        "steps: [ { a: { lab.pay: {}, retry: { attempts: 3 } } } ]",
+        {"a": [fail("busy"), unknown(), fail("busy"), ok("x")]},
     )
     keys = {call["key"] for call in made.report()["calls"]}
     assert keys == {f"{made.run_id}:a"}

@@ -85,7 +85,8 @@ def test_if_without_a_branch_for_the_value_binds_an_empty_scope() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "path"), [("a.b", "s.(case:a.b).x"), (1, "s.(case:1).x"), (True, "s.(case:true).x"), ("z", "s.(default).x")]
+    ("value", "path"),
+    [("a.b", "s.(case:a.b).x"), (1, "s.(case:1).x"), (True, "s.(case:true).x"), ("z", "s.(default).x")],
 )
 def test_switch_compares_by_value_and_kind(value: object, path: str) -> None:
     made = run(

@@ -116,7 +116,13 @@ def test_resumption_restores_everything() -> None:
     assert made.state == before_state
     assert made.report()["waiting"] == waiting
     check(made)
-    whole = make(text, answers, inputs=A, events=[event(A, 2 * H, delivery="e-1")], crashes=[after("run.suspended", nth=n) for n in (1, 2, 3)]).finish()
+    whole = make(
+        text,
+        answers,
+        inputs=A,
+        events=[event(A, 2 * H, delivery="e-1")],
+        crashes=[after("run.suspended", nth=n) for n in (1, 2, 3)],
+    ).finish()
     assert whole.status == "succeeded"
     assert whole.crashes == 3
     assert [call["attempt"] for call in whole.report()["calls"] if call["path"] == "s.p.l.a"] == [1, 2]
@@ -125,7 +131,9 @@ def test_resumption_restores_everything() -> None:
 
 @requirement("D-SUS-09")
 def test_a_completed_action_is_never_sent_again_wherever_the_executor_dies() -> None:
-    text = "steps: [ { a: { lab.send: {} } }, { b: { lab.send: {} } }, { w: { wf.wait: 1h } }, { c: { lab.send: {} } } ]"
+    text = (
+        "steps: [ { a: { lab.send: {} } }, { b: { lab.send: {} } }, { w: { wf.wait: 1h } }, { c: { lab.send: {} } } ]"
+    )
     length = len(run(text).records)
     for seq in range(1, length + 1):
         for when in ("before", "after"):
@@ -168,7 +176,11 @@ def test_an_event_is_acknowledged_by_its_durable_record_only() -> None:
     assert reply.accepted
     accepted = first(made, "event.accepted")
     assert accepted.boundary
-    made = run(text, events=[event(A, H, delivery="e")], crashes=[before("event.accepted", down=M), after("event.accepted", down=M)])
+    made = run(
+        text,
+        events=[event(A, H, delivery="e")],
+        crashes=[before("event.accepted", down=M), after("event.accepted", down=M)],
+    )
     assert trace(made, "event") == ["event.accepted w"]
     assert first(made, "event.accepted").at == made.start_us + H + M
 
@@ -210,7 +222,9 @@ def test_every_boundary_is_in_the_store_before_anything_is_done_with_it() -> Non
 @requirement("D-SUS-05")
 def test_what_suspended_and_held_mean() -> None:
     timer = make("steps: [ { w: { wf.wait: 1h } } ]", until=M).finish()
-    delay = make("steps: [ { a: { lab.send: {}, retry: { attempts: 2, delay: 1h } } } ]", {"a": [fail("busy")]}, until=M).finish()
+    delay = make(
+        "steps: [ { a: { lab.send: {}, retry: { attempts: 2, delay: 1h } } } ]", {"a": [fail("busy")]}, until=M
+    ).finish()
     held = make("steps: [ { a: { lab.send: {}, on_unknown: halt } } ]", {"a": [unknown()]}).finish()
     assert (timer.status, delay.status, held.status) == ("suspended", "suspended", "held")
     assert not (timer.over or delay.over or held.over)
@@ -223,14 +237,20 @@ def test_what_suspended_and_held_mean() -> None:
 def test_crash_points_on_one_boundary_all_act_in_order() -> None:
     made = run(
         "steps: [ { a: { lab.put: {} } } ]",
-        crashes=[after("step.started", "a", down=M), after("action.prepared", "a", down=2 * M), before("action.dispatched", down=4 * M)],
+        crashes=[
+            after("step.started", "a", down=M),
+            after("action.prepared", "a", down=2 * M),
+            before("action.dispatched", down=4 * M),
+        ],
     )
     assert made.crashes == 3
     assert made.clock == made.start_us + 7 * M
 
 
 def test_a_crash_inside_a_transaction_acts_at_its_start_or_end() -> None:
-    made = run("steps: [ { a: { wf.let: { x: 1 } } }, { b: { wf.let: { x: 1 } } } ]", crashes=[before("step.started", "b")])
+    made = run(
+        "steps: [ { a: { wf.let: { x: 1 } } }, { b: { wf.let: { x: 1 } } } ]", crashes=[before("step.started", "b")]
+    )
     assert made.crashes == 1
     assert made.status == "succeeded"
 
@@ -265,7 +285,12 @@ def test_on_return_runnable_work_goes_first_then_the_order_of_one_instant() -> N
             r: [ { w: { wf.wait_for: lab.ping, match: { id: a }, timeout: 2h } } ]
             c: [ { x: { lab.put: {} } } ]
     """
-    made = run(text, {"p.c.x": [ok("x", latency=H)]}, events=[event(A, 90 * M)], crashes=[after("action.dispatched", "p.c.x", down=2 * H)])
+    made = run(
+        text,
+        {"p.c.x": [ok("x", latency=H)]},
+        events=[event(A, 90 * M)],
+        crashes=[after("action.dispatched", "p.c.x", down=2 * H)],
+    )
     order = trace(made, "action.dis", "action.amb", "event", "timer.fired")
     assert order == [
         "action.dispatched p.c.x",
@@ -292,7 +317,10 @@ steps:
 
 @requirement("D-HIST-02")
 def test_memory_and_sqlite_give_the_same_history(tmp_path: Path) -> None:
-    options = {"inputs": {"at": "2026-01-01T09:00:00Z"}, "crashes": [after("run.suspended", down=M), after("action.dispatched", "b")]}
+    options = {
+        "inputs": {"at": "2026-01-01T09:00:00Z"},
+        "crashes": [after("run.suspended", down=M), after("action.dispatched", "b")],
+    }
     one = run(STORED, **options)
     store = SqliteStore(str(tmp_path / "s.sqlite"))
     two = run(STORED, store=store, **options)
@@ -335,7 +363,10 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "harm",
-    ["delete from transactions where number = 2", "update transactions set records = replace(records, 'a', 'b') where number = 3"],
+    [
+        "delete from transactions where number = 2",
+        "update transactions set records = replace(records, 'a', 'b') where number = 3",
+    ],
 )
 def test_a_torn_store_is_detected(tmp_path: Path, harm: str) -> None:
     import sqlite3
@@ -355,7 +386,9 @@ def test_a_torn_store_is_detected(tmp_path: Path, harm: str) -> None:
 def test_a_truncated_file_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     store = SqliteStore(str(path))
-    made = make("steps: [ { e: { wf.for_each: [1,2,3,4,5,6,7,8,9], steps: [ { a: { lab.put: {} } } ] } } ]", store=store).finish()
+    made = make(
+        "steps: [ { e: { wf.for_each: [1,2,3,4,5,6,7,8,9], steps: [ { a: { lab.put: {} } } ] } } ]", store=store
+    ).finish()
     store.close()
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
@@ -382,7 +415,9 @@ def test_a_history_cut_after_any_transaction_is_an_executor_that_died_there() ->
 
 
 def test_forks_go_their_own_ways() -> None:
-    made = make("steps: [ { w: { wf.wait_for: lab.ping, match: { id: a }, timeout: 9h } }, { b: { lab.put: {} } } ]", until=M).finish()
+    made = make(
+        "steps: [ { w: { wf.wait_for: lab.ping, match: { id: a }, timeout: 9h } }, { b: { lab.put: {} } } ]", until=M
+    ).finish()
     copy = made.fork()
     copy.deliver("lab.ping", A)
     copy.finish()

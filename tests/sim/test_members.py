@@ -29,7 +29,9 @@ def test_concurrent_iterations_start_in_order_as_places_become_free() -> None:
         {"each[0].a": [ok("x", latency=9 * S)], "each[1].a": [ok("x", latency=2 * S)]},
         inputs={"xs": list("pqrs")},
     )
-    begun = [each.data["index"] for each in made.records if each.kind == "step.started" and each.data["step"] == "iteration"]
+    begun = [
+        each.data["index"] for each in made.records if each.kind == "step.started" and each.data["step"] == "iteration"
+    ]
     assert begun == [0, 1, 2, 3]
     assert calls(made) == [
         "each[0].a", "each[1].a", "each[1].b", "each[2].a", "each[2].b", "each[3].a", "each[3].b", "each[0].b"

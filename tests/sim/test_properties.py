@@ -29,8 +29,10 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 @lru_cache(maxsize=4096)
-def text_of(seed: int, sequential: bool = False) -> str:
-    return Maker(seed, sequential=sequential).workfile()
+def texts_of(seed: int, sequential: bool = False) -> tuple[str, str]:
+    """The Workfile and the one that it may call."""
+    maker = Maker(seed, sequential=sequential)
+    return maker.workfile(), maker.child()
 
 
 def script_of(seed: int, crashes: tuple[CrashPoint, ...] = ()) -> Script:
@@ -51,7 +53,7 @@ def make(
 ) -> Run:
     world = FunctionalWorld(seed, trouble, latency)
     script = script_of(seed, crashes)
-    return Run(definition(text_of(seed, sequential)), world, inputs=INPUTS, script=script, limit=20_000)
+    return Run(definition(*texts_of(seed, sequential)), world, inputs=INPUTS, script=script, limit=20_000)
 
 
 @given(SEEDS, st.booleans())
@@ -59,7 +61,7 @@ def test_every_run_ends_somewhere_and_is_well_formed(seed: int, latency: bool) -
     run = check(make(seed, latency=latency).finish())
     assert run.over or run.status in ("suspended", "held")
     if not run.over:
-        assert run.report()["waiting"], text_of(seed)
+        assert run.report()["waiting"], texts_of(seed)
         assert run.status == "held"
         assert run.next_due() is None or run.now == run.start_us + 1000 * H
 
@@ -91,7 +93,7 @@ def test_single_assignment(seed: int) -> None:
         if record.kind in ("step.succeeded", "step.skipped") or (
             record.kind == "step.failed" and record.data["disposition"] == "continue"
         ):
-            assert record.id not in bound, (text_of(seed), record)
+            assert record.id not in bound, (texts_of(seed), record)
             bound[record.id] = record.seq
         elif record.kind == "history.superseded":
             gone = set(record.data["records"])
@@ -147,7 +149,7 @@ def test_a_crash_anywhere_changes_nothing_when_every_write_is_safe(seed: int, se
         if crashed.unfired:
             continue
         assert crashed.crashes == 1
-        assert outcome(crashed) == outcome(plain), (text_of(seed, sequential), point)
+        assert outcome(crashed) == outcome(plain), (texts_of(seed, sequential), point)
 
 
 @given(SEEDS)
@@ -156,7 +158,7 @@ def test_a_crash_never_makes_an_unsafe_effect_happen_twice(seed: int) -> None:
     for point in crash_points(plain, Random(seed), 6):
         crashed = check(make(seed, (CrashPoint(point.when, seq=point.seq, down_us=30 * M),), latency=True).finish())
         assert isinstance(crashed.world, FunctionalWorld)
-        assert all(count == 1 for count in crashed.world.once.values()), (text_of(seed), point)
+        assert all(count == 1 for count in crashed.world.once.values()), (texts_of(seed), point)
         assert crashed.over or crashed.status == "held"
 
 
@@ -184,12 +186,12 @@ def test_a_cancellation_anywhere_ends_as_cancelled_without_undo(seed: int) -> No
 @given(SEEDS)
 def test_the_redo_set_is_within_what_the_analyzer_computed(seed: int) -> None:
     run = make(seed, latency=True).finish()
-    flow = analyse(workflow_of(text_of(seed)))
+    flow = analyse(workflow_of(*texts_of(seed)))
     known = {scope.path: {step.path for step in scope.actions.named(scope.found)} for scope in redo_of(flow)}
     for record in run.records:
         if record.kind == "history.superseded":
             undone = {_static(shown_path(id_)) for id_ in record.data["undo"]}
-            assert undone <= known[_static(record.path)], (text_of(seed), record)
+            assert undone <= known[_static(record.path)], (texts_of(seed), record)
 
 
 def _static(path: str) -> str:
@@ -203,7 +205,7 @@ def test_operators_can_bring_every_held_run_to_an_end(seed: int) -> None:
         if run.over:
             break
         holds = run.report()["holds"]
-        assert holds, text_of(seed)
+        assert holds, texts_of(seed)
         for hold in holds:
             kind = "authorize_recovery" if hold["reason"] == "recovery_limit" else "fail"
             assert run.decide(Decision(hold["path"], "dana", kind, code="given_up")).accepted

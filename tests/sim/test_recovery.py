@@ -77,7 +77,9 @@ def test_the_order_of_the_records() -> None:
 @requirement("D-REC-16")
 def test_superseded_values_stay_in_history_and_define_nothing_any_more() -> None:
     made = run(
-        group().replace("lab.pay: { n: 2 }", "lab.pay: { n: 2, a: '{{ a.value }}' }").replace("lab.pay: { n: 1 }", "lab.get: {}"),
+        group()
+        .replace("lab.pay: { n: 2 }", "lab.pay: { n: 2, a: '{{ a.value }}' }")
+        .replace("lab.pay: { n: 1 }", "lab.get: {}"),
         {"g.a": [ok("old"), ok("old")], "g.b": [fail(), ok("x")]},
     )
     results = [each.data["result"] for each in made.records if each.kind == "action.succeeded" and each.path == "g.a"]
@@ -163,7 +165,17 @@ def test_inside_a_branch_or_iteration_the_rule_applies_first_and_completed_itera
         inputs={"xs": [1, 2, 3]},
     )
     short = [path.replace("g.i.(then).", "") for path in calls(made)]
-    assert short == ["a", "each[0].b", "each[0].c", "each[1].b", "each[1].c", "each[1].c", "each[2].b", "each[2].c", "g.d"]
+    assert short == [
+        "a",
+        "each[0].b",
+        "each[0].c",
+        "each[1].b",
+        "each[1].c",
+        "each[1].c",
+        "each[2].b",
+        "each[2].c",
+        "g.d",
+    ]
     assert first(made, "recovery.decided").data["set"] == ["g.i.(then).each[1].c"]
     assert len(trace(made, "branch.selected")) == len(trace(made, "iterations.planned")) == 1
 
@@ -207,7 +219,18 @@ def test_completed_branches_stay_and_the_others_are_rebuilt() -> None:
     made = run(PARALLEL.replace("REDO", "this_and_after"), BROKEN)
     assert first(made, "recovery.decided").data["set"] == ["g.fan.broken", "g.fan.open"]
     short = [path.removeprefix("g.fan.") for path in calls(made)]
-    assert short == ["g.z", "done.a", "broken.b", "open.d", "broken.c", "broken.b", "open.d", "broken.c", "open.e", "g.y"]
+    assert short == [
+        "g.z",
+        "done.a",
+        "broken.b",
+        "open.d",
+        "broken.c",
+        "broken.b",
+        "open.d",
+        "broken.c",
+        "open.e",
+        "g.y",
+    ]
     assert made.clock == made.start_us + M + H
 
 
@@ -454,10 +477,12 @@ def test_the_root_scope_is_held_at_the_empty_path() -> None:
 def test_the_delay_is_a_durable_timer_from_the_decision() -> None:
     made = make(group(delay="10m"), {"g.b": [fail(), ok("x")]}, until=5 * M).finish()
     assert made.status == "suspended"
-    assert made.report()["waiting"] == [
-        {"kind": "recovery_delay", "path": "g", "deadline": "2026-01-01T00:10:00Z"}
-    ]
-    made = run(group(delay="10m"), {"g.b": [fail(), ok("x")]}, crashes=[after("recovery.decided", down=4 * M), after("timer.set", "g", down=M)])
+    assert made.report()["waiting"] == [{"kind": "recovery_delay", "path": "g", "deadline": "2026-01-01T00:10:00Z"}]
+    made = run(
+        group(delay="10m"),
+        {"g.b": [fail(), ok("x")]},
+        crashes=[after("recovery.decided", down=4 * M), after("timer.set", "g", down=M)],
+    )
     assert made.status == "succeeded"
     assert first(made, "history.superseded").at == made.start_us + 10 * M
     assert made.clock == made.start_us + 10 * M
@@ -539,7 +564,11 @@ def test_an_enclosing_scope_waits_until_inner_recoveries_have_ended() -> None:
     inner, outer = first(made, "generation.started", "o.p.l.g"), first(made, "recovery.decided", "o")
     assert inner.seq < outer.seq
     assert outer.at == made.start_us + 10 * M
-    assert calls(made)[2:] == ["o.p.l.g.a", "o.p.r.c", "o.p.l.g.b"] or calls(made)[2:] == ["o.p.r.c", "o.p.l.g.a", "o.p.l.g.b"]
+    assert calls(made)[2:] == ["o.p.l.g.a", "o.p.r.c", "o.p.l.g.b"] or calls(made)[2:] == [
+        "o.p.r.c",
+        "o.p.l.g.a",
+        "o.p.l.g.b",
+    ]
 
 
 def test_a_redo_without_compensation_keeps_its_key_and_effect() -> None:
@@ -595,4 +624,3 @@ def test_an_unsure_action_that_may_be_repeated_is(action: str) -> None:
     made = run(text, {"g.a": [unknown("gone"), ok("x")]})
     assert made.status == "succeeded"
     assert outside(made).count(action) == 1
-

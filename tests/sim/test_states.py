@@ -120,7 +120,10 @@ def test_no_route_is_a_failure_of_the_state() -> None:
     made = run(text, {"s.a": [ok("y")]})
     assert made.report()["failure"]["code"] == "route.none"
     assert made.report()["failure"]["path"] == "s"
-    made = run("recovery: { stop_after: { failures: 1, within: 1h }, then: fail }\n" + text.replace("\n    ", "\n"), {"s.a": [ok("y"), ok("x")]})
+    made = run(
+        "recovery: { stop_after: { failures: 1, within: 1h }, then: fail }\n" + text.replace("\n    ", "\n"),
+        {"s.a": [ok("y"), ok("x")]},
+    )
     assert made.status == "succeeded"
     assert [each.id for each in made.records if each.kind == "state.entered"] == ["s#1", "s#1", "e#1"]
 
@@ -214,9 +217,7 @@ def test_a_state_timer_in_a_recovery_delay_leaves_the_state() -> None:
 def test_a_machine_that_goes_round_hits_the_bound_and_says_so() -> None:
     from sim_runtime.driver.run import LimitReached
 
-    made = make(
-        "initial: s\nstates: { s: { steps: [ { a: { lab.get: {} } } ], routes: [ { to: s } ] } }", limit=500
-    )
+    made = make("initial: s\nstates: { s: { steps: [ { a: { lab.get: {} } } ], routes: [ { to: s } ] } }", limit=500)
     with pytest.raises(LimitReached, match="500 records"):
         made.finish()
 

@@ -61,7 +61,11 @@ def test_successes_are_compensated_in_reverse_order_and_the_rest_is_reissued() -
     assert made.status == "succeeded"
     assert undos(made) == [("g.b.(undo)", {"v": "b1", "first": "a1"}), ("g.a.(undo)", {"v": "a1", "first": "z"})]
     assert calls(made)[1:] == ["g.a", "g.b", "g.k", "g.c", "g.b.(undo)", "g.a.(undo)", "g.a", "g.b", "g.k", "g.c"]
-    assert (outside(made).count("lab.send"), outside(made).count("lab.drop"), outside(made).count("lab.pay")) == (4, 2, 2)
+    assert (outside(made).count("lab.send"), outside(made).count("lab.drop"), outside(made).count("lab.pay")) == (
+        4,
+        2,
+        2,
+    )
     assert [each.data["result"] for each in made.records if each.kind == "action.succeeded" and each.path == "g.a"] == [
         {"value": "a1"},
         {"value": "a2"},
@@ -124,7 +128,7 @@ def test_nothing_else_runs_an_undo(end: str) -> None:
               wf.group:
                 - a: {{ lab.send: {{}}, undo: {{ lab.drop: {{}} }} }}
                 - b: {{ {last} }}
-              {'recovery: {' + recovery + ', then: fail }' if recovery else ''}
+              {"recovery: {" + recovery + ", then: fail }" if recovery else ""}
         """,
         {"g.b": [fail()]},
         **({"cancel_at": H} if end == "cancel" else {}),

@@ -37,13 +37,23 @@ def seqs(made, *kinds: str) -> list[int]:
 @requirement("D-SUS-11")
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("90s", 90), ('"2026-01-01T00:02:00Z"', 120), ('"{{ run.started_at + (\'3m\' | duration) }}"', 180), ('"2020-01-01T00:00:00Z"', 0)],
+    [
+        ("90s", 90),
+        ('"2026-01-01T00:02:00Z"', 120),
+        ("\"{{ run.started_at + ('3m' | duration) }}\"", 180),
+        ('"2020-01-01T00:00:00Z"', 0),
+    ],
 )
 def test_wait_for_a_duration_or_until_a_timestamp(value: str, seconds: int) -> None:
     made = run(f"steps: [ {{ w: {{ wf.wait: {value} }} }} ]")
     assert made.clock - made.start_us == seconds * S
     assert made.report()["bindings"] == {"w": None}
-    assert trace(made, "timer", "run.sus", "run.res") == ["timer.set w", "run.suspended", "timer.fired w", "run.resumed"]
+    assert trace(made, "timer", "run.sus", "run.res") == [
+        "timer.set w",
+        "run.suspended",
+        "timer.fired w",
+        "run.resumed",
+    ]
 
 
 @requirement("D-SUS-10")
@@ -115,7 +125,11 @@ def test_the_timeout_is_measured_from_its_evaluation() -> None:
 @requirement("D-WAIT-16")
 def test_subscription_and_timer_are_one_boundary_and_the_steps_come_after() -> None:
     made = run(STEPS, inputs=A)
-    opened, timer, ask = first(made, "subscription.opened"), first(made, "timer.set"), first(made, "step.started", "w.ask")
+    opened, timer, ask = (
+        first(made, "subscription.opened"),
+        first(made, "timer.set"),
+        first(made, "step.started", "w.ask"),
+    )
     assert (opened.seq + 1, opened.boundary, timer.boundary) == (timer.seq, False, True)
     assert ask.seq > timer.seq
     assert calls(made) == ["w.ask"]

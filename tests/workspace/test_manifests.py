@@ -109,7 +109,6 @@ def test_each_fault_is_one_finding(read_manifest: Any, action: str, trigger: str
         ("[a]", "[a]", "but this is a list"),
         ("actions: {}", "", "lacks `connector`"),
         ("conector: a\nactions: {}", "conector", "Did you mean `connector`?"),
-        ("connector: a", "", "declares nothing"),
         ("connector: a\naction: {}", "action", "Did you mean `actions`?"),
         ("connector: A b\nactions: {}", "A b", "not a connector's name"),
         ("connector: wf\nactions: {}", "wf", "language's own prefix"),
