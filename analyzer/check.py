@@ -179,7 +179,7 @@ def _check_workfile(project: Project, document: Document, profiles: tuple[str, .
     workflow = analysis.workflow
     check_durable(workflow, document.source, problems)
     check_profile(workflow, problems, profiles)
-    check_control(workflow, problems)
+    check_control(workflow, problems, document.source)
     if any(each.rule == "undo-unreachable" for each in problems.items) and _is_called(project, workflow):
         # A caller's recovery compensates the successes of its child runs too (language page, section 5, Child runs).
         problems.items = [each for each in problems.items if each.rule != "undo-unreachable"]

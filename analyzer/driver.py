@@ -34,8 +34,8 @@ from analyzer.cache import (
 )
 from analyzer.findings import Finding
 from analyzer.report.common import RuleDocumentation, Suppressed
-from analyzer.selection import CheckConfig, Selection, file_ignores, unknown_name_message
-from analyzer.suppressions import Comment, apply_suppressions, find_directives
+from analyzer.selection import CheckConfig, Selection, file_ignores, glob_matches, unknown_name_message
+from analyzer.suppressions import CODE, RULE, Comment, apply_suppressions, find_directives
 from analyzer.workspace.documents import read_bounded
 
 FILES_PER_JOB = 8
@@ -44,6 +44,8 @@ MAX_JOBS = 64
 COLLECT_EVERY = 64
 CHANGED = "changed"
 """The digest of a file that changed while it was checked: no content has it, so the result is not used again."""
+NAME_RULE = "duplicate-workflow"
+"""What compares the names of Workfiles; a text that is no file is not compared."""
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """A file above this is not read at all; the analysis has its own, lower bound, which it reports as a finding."""
 
@@ -140,7 +142,11 @@ def _load(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to check. ``profiles`` None is what the configuration says; ``jobs`` None is as many as pay."""
+    """How to check. ``profiles`` None is what the configuration says; ``jobs`` None is as many as pay.
+
+    ``nameless`` is the path of a text that stands for no file (standard input): it may well be the content of one of
+    the files, and that one is no duplicate of it.
+    """
 
     profiles: tuple[str, ...] | None = None
     selection: Selection = EVERYTHING
@@ -149,6 +155,7 @@ class Options:
     cache: bool = True
     engine: Engine = DEFAULT_ENGINE
     run_families: tuple[str, ...] = ()
+    nameless: str | None = None
 
 
 @dataclass(slots=True)
@@ -425,12 +432,13 @@ def _collect(works: Sequence[_Work], options: Options, outcome: Outcome) -> None
         outcome.files.append(work.path)
         findings = decode_findings(work.path, work.result[3])
         directives = decode_directives(work.result[4])
-        judged = apply_suppressions(work.path, findings, directives, known, options.run_families)
-        check = work.project.config.check
-        selection = options.selection.over(check)
-        ignored = file_ignores(check, os.path.relpath(work.path, work.project.root).replace(os.sep, "/"))
-        if ignored:
-            selection = Selection(selection.select, selection.ignore + ignored)
+        selection = _selection(work, options)
+        report_unused = selection.wants_rule(RULE, CODE)
+        judged = apply_suppressions(
+            work.path, findings, directives, known, options.run_families, report_unused=report_unused
+        )
+        if work.path == options.nameless:
+            judged.findings = [finding for finding in judged.findings if finding.rule != NAME_RULE]
         outcome.findings.extend(filter(selection.wants, judged.findings))
         outcome.suppressed.extend(item for item in judged.suppressed if selection.wants(item.finding))
     outcome.findings.sort(key=Finding.sort_key)
@@ -439,3 +447,25 @@ def _collect(works: Sequence[_Work], options: Options, outcome: Outcome) -> None
         outcome.findings = filtered.reported
         outcome.suppressed.extend(Suppressed(finding, "external") for finding in filtered.known)
         outcome.stale_baseline = filtered.stale
+
+
+def _selection(work: _Work, options: Options) -> Selection:
+    """What is reported for one file."""
+    check = work.project.config.check
+    selection = options.selection.over(check)
+    if not check.per_file_ignores:
+        return selection
+    ignored = file_ignores(check, _inside(work.path, work.project))
+    return Selection(selection.select, selection.ignore + ignored) if ignored else selection
+
+
+def _inside(path: str, project: Project) -> str:
+    """A path relative to the project's root, with ``/``."""
+    return os.path.relpath(path, project.root).replace(os.sep, "/")
+
+
+def is_excluded(path: str, engine: Engine = DEFAULT_ENGINE) -> bool:
+    """Whether the configuration of a file, an absolute path, excludes it from searches."""
+    project = engine.project_for()(path)
+    patterns = project.config.check.exclude
+    return bool(patterns) and any(glob_matches(pattern, _inside(path, project)) for pattern in patterns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -114,13 +114,14 @@ def glob_matches(pattern: str, path: str) -> bool:
     return _compiled(pattern).match(path) is not None
 
 
-def is_known_name(name: str, rules: Iterable[str], families: Iterable[str]) -> bool:
+def is_known_name(name: str, rules: Collection[str], families: Collection[str]) -> bool:
     """Whether ``name`` is a rule, a family or the root of families."""
     return name in rules or any(code == name or code.startswith(name + ".") for code in families)
 
 
 def unknown_name_message(name: str, rules: Iterable[str], families: Iterable[str]) -> str | None:
     """That ``name`` is neither a rule nor a family, and the nearest one; None when it is known."""
-    if is_known_name(name, rules, families):
+    names, codes = list(rules), list(families)
+    if is_known_name(name, names, codes):
         return None
-    return f"there is no rule `{name}`.{hint(name, {*rules, *families}) or ' `workfile explain` lists the rules.'}"
+    return f"there is no rule `{name}`.{hint(name, names + codes) or ' `workfile explain` lists the rules.'}"

@@ -193,12 +193,9 @@ def apply_suppressions(
         for finding in unused[:MAX_UNUSED]:
             settle(finding, _covering(finding, directives, own))
         # Last, and past suppression, so that a suppression of this very rule cannot hide that it hides nothing.
-        rest = _unused_of_itself(path, directives, used)
-        room = MAX_UNUSED + 1 - len(unused)
-        unused_of_itself = list(islice(rest, max(room, 0)))
-        result.findings.extend(unused_of_itself[: max(room - 1, 0)])
-        if len(unused) + len(unused_of_itself) > MAX_UNUSED:
-            beyond = (unused + unused_of_itself)[MAX_UNUSED]
+        itself = list(islice(_unused_of_itself(path, directives, used), MAX_UNUSED + 1))
+        result.findings.extend(itself[: max(0, MAX_UNUSED - len(unused))])
+        for beyond in (unused + itself)[MAX_UNUSED : MAX_UNUSED + 1]:
             result.findings.append(_limit(path, beyond.range, _TOO_MANY_UNUSED))
     result.findings.sort(key=Finding.sort_key)
     return result

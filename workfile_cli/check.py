@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import click
 
-from analyzer.driver import Options, Outcome, check_files, problem_of_rule
+from analyzer.driver import Options, Outcome, check_files, is_excluded, problem_of_rule
 from analyzer.findings import Finding
 from analyzer.report.common import Locator, Report, plural
 from analyzer.selection import Selection
@@ -20,12 +20,14 @@ from workfile_cli import engine
 from workfile_cli.console import ColourChoice, error_line, note, output_width, use_colour, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
 from workfile_cli.progress import LazyProgress
+from workfile_cli.targets import find_targets, kind_problem
 
 Format: TypeAlias = Literal["text", "json", "sarif", "github", "junit"]
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
-STDIN_FILE = "stdin.workfile.yaml"
+STDIN_FILE = "<stdin>.yaml"
+"""What nameless standard input is called inside; no name that a search finds, so that no other file can refer to it."""
 MAX_PROBLEM_LINES = 20
 
 
@@ -43,6 +45,7 @@ class Request:
     unsafe: bool
     diff: bool
     strict: bool
+    force_exclude: bool
     colour: ColourChoice
     texts: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -93,6 +96,7 @@ def split_profiles(_context: click.Context, _option: click.Parameter, value: str
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; as many as pay when not given.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
+@click.option("--force-exclude", is_flag=True, help="Leave out what the configuration excludes although it is named.")
 @click.option(
     "--color",
     "--colour",
@@ -117,6 +121,7 @@ def check(
     jobs: int | None,
     no_cache: bool,
     strict: bool,
+    force_exclude: bool,
     colour: ColourChoice,
 ) -> int:
     """Find what is wrong with Workfiles and the files beside them.
@@ -124,6 +129,8 @@ def check(
     A folder is searched; `-` is standard input. Without PATH the working directory is searched.
     """
     options = Options(profiles, Selection(select, ignore), None, jobs, not no_cache, engine.ENGINE)
+    if STDIN in paths and stdin_filename is None:
+        options = replace(options, nameless=os.path.abspath(STDIN_FILE))
     request = Request(
         list(paths) or ["."],
         stdin_filename,
@@ -135,6 +142,7 @@ def check(
         unsafe_fixes,
         diff,
         strict,
+        force_exclude,
         colour,
     )
     _validate(request)
@@ -145,6 +153,10 @@ def _validate(request: Request) -> None:
     """Refuse what contradicts itself, before anything is read."""
     if request.stdin_filename is not None and STDIN not in request.paths:
         raise click.UsageError("`--stdin-filename` is for standard input: add `-` to the paths.")
+    if request.stdin_filename is not None:
+        problem = kind_problem(request.stdin_filename)
+        if problem is not None:
+            raise click.UsageError(f"`--stdin-filename`: {problem}.")
     if request.write_baseline and request.baseline_file is None:
         raise click.UsageError("`--write-baseline` needs `--baseline FILE` to know where to write.")
     if request.write_baseline and request.fix:
@@ -220,12 +232,8 @@ def exit_code(request: Request, outcome: Outcome) -> int:
 def _files(request: Request) -> tuple[list[str], list[str]]:
     """The files to check, standard input among them, and what could not be found."""
     given = [path for path in request.paths if path != STDIN]
-    files: list[str] = []
-    problems: list[str] = []
-    if given:
-        found = request.options.engine.find_files(given)
-        files.extend(found.files)
-        problems.extend(found.problems)
+    checked_by = request.options.engine
+    files, problems = find_targets(given, checked_by, force_exclude=request.force_exclude)
     if STDIN in request.paths:
         path = os.path.abspath(request.stdin_filename or STDIN_FILE)
         try:
@@ -234,7 +242,8 @@ def _files(request: Request) -> tuple[list[str], list[str]]:
             raise click.UsageError(f"standard input is not UTF-8 (byte {error.start + 1}); convert it.") from None
         if request.stdin_filename is None:
             request.names[path] = STDIN_NAME
-        if path not in files:
+        excluded = request.force_exclude and request.stdin_filename is not None and is_excluded(path, checked_by)
+        if path not in files and not excluded:
             files.append(path)
     return files, problems
 

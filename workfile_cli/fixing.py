@@ -7,14 +7,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from analyzer.atomic import write_atomically
 from analyzer.driver import Outcome, check_files, forget
 from analyzer.findings import Finding
-from analyzer.fixes import MAX_ROUNDS, Fixed, count_fixable, fix_texts, unified_diff
+from analyzer.fixes import MAX_ROUNDS, Fixed, count_fixable, fix_texts, unified_diff, wanted_fix
 from analyzer.report.common import Locator, plural, printable
-from workfile_cli.check import Request, exit_code, finish, print_problems
-from workfile_cli.console import note, write_diff, write_result
+from workfile_cli.check import Request, exit_code, finish, make_report, print_problems, render
+from workfile_cli.console import note, use_colour, write_diff, write_result
 
 
 def fix_files(request: Request, outcome: Outcome) -> int:
@@ -29,6 +30,11 @@ def fix_files(request: Request, outcome: Outcome) -> int:
     _warn(fixed, locator)
     if request.diff:
         _show_diff(request, before, fixed, locator)
+        # To standard error, as standard output is the patch; without them nobody would know why this is not clean.
+        staying = [finding for finding in outcome.findings if not _is_fixed(finding, fixed, request.unsafe)]
+        if staying:
+            shown = make_report(request, replace(outcome, findings=staying))
+            sys.stderr.write(render(request, shown, use_colour(request.colour, stderr=True)))
         print_problems(request, outcome)
         _summary(fixed, outcome.findings, request.unsafe, would=True)
         return exit_code(request, outcome)
@@ -47,6 +53,11 @@ def fix_files(request: Request, outcome: Outcome) -> int:
     code = finish(request, after, to_stderr=from_stdin)
     _summary(fixed, after.findings, request.unsafe, would=False)
     return code
+
+
+def _is_fixed(finding: Finding, fixed: Fixed, unsafe: bool) -> bool:
+    fix = wanted_fix(finding, unsafe)
+    return fix is not None and all(edit.path in fixed.texts for edit in fix.edits)
 
 
 def _texts(request: Request, outcome: Outcome) -> dict[str, str]:

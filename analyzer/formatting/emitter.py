@@ -25,6 +25,11 @@ class Emitter:
         self._lines: list[str] = []
         self._commented = -1  # the line that has got its comment
 
+    @property
+    def position(self) -> int:
+        """How far the text is read, as an offset; after ``Unsupported`` the place of what is not."""
+        return self._cursor.pos
+
     def run(self, root: Node | None) -> str:
         """The text of the whole document, its last line break included; ``root`` is None when it is empty."""
         cursor = self._cursor

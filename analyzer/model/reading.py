@@ -36,13 +36,20 @@ def is_broken(node: Node) -> bool:
     return isinstance(node, Scalar) and node.broken
 
 
+def is_cut(node: Node) -> bool:
+    """A map or list some of which could not be read: what it was meant to be is not known."""
+    return isinstance(node, Mapping | Sequence) and node.partial
+
+
 def is_merge(key: Node) -> bool:
     """A merge key, which the parser refused; what it would have brought is not known."""
     return isinstance(key, Scalar) and key.value == "<<" and key.style == "plain"
 
 
 def is_partial(mapping: Mapping) -> bool:
-    """Some entry of the map could not be read, so nothing can be said of what is missing."""
+    """Some of the map could not be read, so nothing can be said of what is missing."""
+    if mapping.partial:
+        return True
     for entry in mapping.entries:
         key = entry.key
         if isinstance(key, Scalar) and (key.broken or (key.value == "<<" and is_merge(key))):
@@ -71,7 +78,7 @@ class Reader:
 
     def wrong_kind(self, entry: Entry, wanted: str) -> None:
         """Report that the entry's value is of the wrong kind: on the value, or on the key when nothing stands there."""
-        if is_broken(entry.value):
+        if is_broken(entry.value) or is_cut(entry.value):
             return
         where = entry.key if is_absent(entry.value) else entry.value
         name = entry.key.text if isinstance(entry.key, Scalar) else "this key"

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from analyzer.syntax.flow import FlowReader
+from analyzer.syntax.key_lines import KeyReader
 from analyzer.syntax.keys import finish_mapping
 from analyzer.syntax.limits import NESTING
-from analyzer.syntax.lines import BLANK_LINES, SIMPLE_KEY, LineReader
+from analyzer.syntax.lines import BLANK_LINES, SIMPLE_KEY
 from analyzer.syntax.nodes import Entry, Mapping, Node, Sequence
+from analyzer.syntax.problems import quoting
 from analyzer.syntax.properties import Properties, scan_properties
 from analyzer.syntax.reading import (
     ALIAS,
@@ -26,32 +27,25 @@ from analyzer.syntax.reading import (
     PLAIN_BLOCK,
     SINGLE,
     TO_LINE_END,
-    Broken,
-    Reading,
     cannot_start,
 )
 from analyzer.syntax.scalar_text import block_header, block_indent, block_lines, block_pieces, joined
 
 _REST = re.compile(r"[ \t\r]*(?:#[^\n]*)?\n")
 _BLANKS = re.compile(r"[ \t]*")
-_FLOW_AS_KEY = re.compile(r"[^\n]*[\]}][ \t]*:[ \t\r\n]")
 _NO_SPACE = re.compile(r"""([A-Za-z_][\w.?-]*|"[^"\n]*"|'[^'\n]*'):(?=[^ \t\r\n/])""")
 _NAME_ALONE = re.compile(r"[A-Za-z_][\w.?-]*(?:[ \t\r]*(?:[ \t]#[^\n]*)?\n|:[^ \t\r\n/])")
 _NEXT_LINE = re.compile(r"[ \t\r]*\n(?:[ \t]*\r?\n)*( *)([ \t]*)")
 _DASHES = re.compile(r"-+[ \t]*")
 _AFTER_QUOTE = re.compile(r"[ \t\r]*(?:[#\n]|:[ \t\r\n])")
 _SHOWN: Final = 40
-_KEY_LENGTH: Final = 1_024
+_SIBLING_LINES: Final = 1_000
 
 
-class BlockReader(LineReader):
+class BlockReader(KeyReader):
     """Reads one document of a text."""
 
-    __slots__ = ("flow",)
-
-    def __init__(self, reading: Reading) -> None:
-        super().__init__(reading)
-        self.flow = FlowReader(reading)
+    __slots__ = ()
 
     def _entry_like(self) -> bool:
         return ENTRY_LIKE.match(self.text, self.at) is not None or self._key_colon(self.at) >= 0
@@ -70,7 +64,7 @@ class BlockReader(LineReader):
         """The node whose text starts at ``at`` in ``column``; its lines are indented by more than ``parent``."""
         text = self.text
         at = self.at
-        if self._dash():
+        if self._dash() or (text[at] == "-" and self._glued_dash(at, column)):
             return self._sequence(column, parent, properties, False)
         if self._key_colon(at) >= 0 or (text[at] == "?" and text[at + 1] in " \t\r\n"):
             return self._mapping(column, parent, properties)
@@ -109,6 +103,22 @@ class BlockReader(LineReader):
         begins = place - following.start(1) >= column and ENTRY_LIKE.match(text, place) is not None
         # A dash that goes on with the line's plain text is text; only one with a key after it cannot be.
         return begins and (text[place] != "-" or self._key_after_dash(place))
+
+    def _glued_dash(self, at: int, column: int) -> bool:
+        """Whether a ``-name:`` is a list item whose dash lost its space: its next sibling has a dash and a space."""
+        if self._column(at) != column or not self._key_after_dash(at):
+            return False
+        text = self.text
+        position = self._line_end(at) + 1
+        for _ in range(_SIBLING_LINES):
+            found = BLANK_LINES.match(text, position)
+            assert found is not None
+            if found.end() >= self.reading.size or len(found[1]) < column:
+                return False
+            if len(found[1]) == column:
+                return text[found.end()] == "-" and text[found.end() + 1] in " \t\r\n"
+            position = self._line_end(found.end()) + 1
+        return False
 
     def _key_after_dash(self, place: int) -> bool:
         found = _DASHES.match(self.text, place)
@@ -264,10 +274,12 @@ class BlockReader(LineReader):
                 if self._lists:
                     break
                 told = self._list_in_map(column, told)
+                node.partial = True
                 continue
             if not first and self.indent != column:
                 if not self._entry_like():
                     told = self._stray_line(told)
+                    node.partial = True
                     continue
                 told = self._misplaced(column, told)
             else:
@@ -276,6 +288,8 @@ class BlockReader(LineReader):
             if entry is not None:
                 node.entries.append(entry)
                 node.end = max(entry.value.end, entry.key.end)
+            else:
+                node.partial = True
             first = False
         self._maps.pop()
         factory.open.pop()
@@ -308,6 +322,8 @@ class BlockReader(LineReader):
             return Entry(key, self._value(simple.end(), column, False, True))
         if text[at] == "?" and text[at + 1] in " \t\r\n":
             return self._explicit(column)
+        if glued := self._before_brackets(at):
+            return self._glued(glued, column)
         colon = self._key_colon(at)
         if colon < 0:
             return self._without_colon(column)
@@ -315,10 +331,16 @@ class BlockReader(LineReader):
         self._length(colon - at)
         return Entry(key, self._value(colon + 1, column, False, True))
 
-    def _length(self, size: int) -> None:
-        # The event parsers do not agree on how long a key may be.
-        if size > _KEY_LENGTH:
-            self.reading.beyond = True
+    def _glued(self, found: re.Match[str], column: int) -> Entry:
+        """A name and a flow collection with no ``: `` between, or only half of it."""
+        start, end = found.span(1)
+        shown = found[1] if end - start <= _SHOWN else "name"
+        if self.text[end] == ":":
+            self.reading.problem(end, end + 1, f"A `:` needs a space after it; write `{shown}: …`.")
+        else:
+            self.reading.problem(start, end, f"This key has no colon; write `{shown}: …`.")
+        key = self.reading.plain(start, end, None)
+        return Entry(key, self._inline(found.end(), column, None))
 
     def _explicit(self, column: int) -> Entry:
         key = self._value(self.at + 1, column, True, True)
@@ -326,67 +348,6 @@ class BlockReader(LineReader):
         if self.indent == column and text[self.at] == ":" and text[self.at + 1] in " \t\r\n":
             return Entry(key, self._value(self.at + 1, column, True, True))
         return Entry(key, self.reading.absent(key.end, None))
-
-    def _key_colon(self, at: int) -> int:
-        """The offset of the colon of the key that starts at ``at``, -1 when the line has none."""
-        text = self.text
-        character = text[at]
-        if character in "&!":
-            found = scan_properties(text, at, False)
-            if text[found.content] in "&!":
-                return -1
-            return self._key_colon(found.content)
-        if character in "\"'":
-            quoted = (DOUBLE if character == '"' else SINGLE).match(text, at)
-            if quoted is None or "\n" in quoted[0]:
-                return -1
-            end = quoted.end()
-        elif character in "[{":
-            end = self._flow_key_end(at)
-        elif character == "*":
-            alias = ALIAS.match(text, at)
-            end = alias.end() if alias else at
-        else:
-            plain = PLAIN_BLOCK.match(text, at)
-            end = plain.end() if plain else at
-            if plain is None and character != ":":
-                return -1
-        colon = COLON.match(text, end) if end >= 0 else None
-        return colon.start(1) if colon else -1
-
-    def _flow_key_end(self, at: int) -> int:
-        """The end of a flow collection that may be a key, -1 when it is none that ends on its line."""
-        if not _FLOW_AS_KEY.match(self.text, at):
-            return -1
-        factory = self.reading.factory.trial()
-        trial = Reading(self.text, factory.problems, factory)
-        trial.strict = True
-        flow = FlowReader(trial)
-        try:
-            flow.read(at, -1, None)
-        except Broken:
-            return -1
-        return -1 if self.text.find("\n", at, flow.position) >= 0 else flow.position
-
-    def _key(self, at: int, colon: int) -> Node:
-        text = self.text
-        properties = None
-        if text[at] in "&!":
-            properties = scan_properties(text, at, False)
-            self.reading.check_properties(properties, at)
-            at = properties.content
-        end = colon
-        while end > at and text[end - 1] in " \t":
-            end -= 1
-        if at >= end:
-            return self.reading.absent(at, properties)
-        if text[at] in "\"'":
-            return self.reading.quoted(at, end, properties)
-        if text[at] in "[{":
-            return self.flow.read(at, -1, properties)
-        if text[at] == "*":
-            return self.reading.factory.alias(self.reading.alias_name(at), at, end)
-        return self.reading.plain(at, end, properties)
 
     def _without_colon(self, column: int) -> Entry | None:
         """A line of a map that has no ``: ``: what its author most likely meant."""
@@ -522,13 +483,15 @@ class BlockReader(LineReader):
     def _flow(self, at: int, parent: int, properties: Properties | None) -> Node:
         interpolation = INTERPOLATION.match(self.text, at)
         if interpolation and not _REST.match(self.text, interpolation.end()):
-            node: Node = self.reading.broken(at, self._line_end(at))
-            self.reading.problem(at, node.end, 'A text with an interpolation must be quoted: write `"{{ … }} …"`.')
+            node = self.reading.broken(at, self._line_end(at))
+            fix = None if " #" in node.text else quoting(at, node.end, node.text, "text")
+            message = 'A text with an interpolation must be quoted: write `"{{ … }} …"`.'
+            self.reading.problem(at, node.end, message, fix)
             self._skip_line(at)
             return node
-        node = self.flow.read(at, parent, properties)
+        collection = self.flow.read(at, parent, properties)
         self._finish(max(self.flow.position, at + 1))
-        return node
+        return collection
 
     def _quoted(self, at: int, parent: int, properties: Properties | None) -> Node:
         text = self.text

@@ -12,7 +12,8 @@ from typing import Final
 
 from analyzer.syntax.keys import finish_mapping
 from analyzer.syntax.limits import NESTING
-from analyzer.syntax.nodes import Entry, Mapping, Node, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.problems import quoting
 from analyzer.syntax.properties import Properties, scan_properties
 from analyzer.syntax.reading import (
     ALIAS,
@@ -45,9 +46,14 @@ _GLUED = re.compile(r"""([A-Za-z_][\w.?-]*)([ \t]*|:)(?=["'\[{])""")
 _SIMPLE_PAIR = re.compile(
     r"""([A-Za-z_][0-9A-Za-z_.-]*+):[ ]+("[^"\\\r\n]*+"|[0-9A-Za-z_][0-9A-Za-z_.-]*+)(?=[ ]*[,}])"""
 )
+# Brackets with quotes and brackets of their own inside, two levels deep, and the `?` of a type.
+_INSIDE = r"""[^\[\]{}"'\n]|"[^"\n]*"|'[^'\n]*'"""
+_BRACKETED = re.compile(rf"(?:\[(?:{_INSIDE}|\[(?:{_INSIDE}|\[(?:{_INSIDE})*+\])*+\])*+\])++[\w.?-]*+(?=[ \t]*[,}}\n])")
+_TYPE = re.compile(r"(?:list|map|enum)\[")
 _FLOW_KEY = re.compile(r"[ \t]*:(?=[ \t\r\n,\[\]{}])")
 _JSON_KEY = re.compile(r"[ \t]*:")
 _LONGEST_CHEAP: Final = 2_000
+_LONGEST_SHOWN: Final = 60
 _TRIALS: Final = 2
 _TRIALS_MIN: Final = 10_000
 
@@ -137,7 +143,7 @@ class FlowReader:
         children: list[Node] = []
         entries: list[Entry] = []
         self.position = start + 1
-        self._contents(start, entries, children)
+        node.partial = not self._contents(start, entries, children)
         node.end = min(self.position, reading.size)
         reading.factory.open.pop()
         if self._ended and self.text.startswith("{{", start):
@@ -148,8 +154,10 @@ class FlowReader:
         node.items = children
         return node
 
-    def _contents(self, opener: int, entries: list[Entry], items: list[Node]) -> None:
+    def _contents(self, opener: int, entries: list[Entry], items: list[Node]) -> bool:
+        """Read what stands in a collection, and its end; False when that, or a quote's end inside, was not found."""
         text = self.text
+        told = self._told
         mapping = text[opener] == "{"
         closer = _CLOSERS[text[opener]]
         while True:
@@ -158,7 +166,7 @@ class FlowReader:
             character = text[self.position]
             if character == closer:
                 self.position += 1
-                return None
+                return self._told == told
             if character == ",":
                 self.reading.problem(
                     self.position, self.position + 1, "Nothing stands before this `,`; remove it or write a value."
@@ -167,13 +175,14 @@ class FlowReader:
                 continue
             if character in "]}":
                 if self._mismatch(opener):
-                    return None
+                    return False
                 continue
             if mapping:
                 entries.append(self._pair(None))
             else:
                 items.append(self._item())
             if self._gap():
+                self._cut(entries[-1].value if mapping else items[-1])
                 return self._unclosed(opener)
             self._separator(closer)
 
@@ -215,7 +224,13 @@ class FlowReader:
             raise Broken
         return True
 
-    def _unclosed(self, opener: int) -> None:
+    @staticmethod
+    def _cut(last: Node) -> None:
+        """The last value of a collection that is not closed: a word may be half typed, so nothing is said of it."""
+        if isinstance(last, Scalar) and last.style == "plain":
+            last.broken = True
+
+    def _unclosed(self, opener: int) -> bool:
         # One region, one problem: of several open brackets the innermost is told, the others end with it; an unclosed
         # quote has already told of its line.
         if not self._ended and not self._told:
@@ -228,6 +243,7 @@ class FlowReader:
                 message = 'This interpolation is not closed and not quoted; write `"{{ … }}"`.'
             self.reading.problem(opener, opener + 1, message)
         self._ended = True
+        return False
 
     def _mismatch(self, opener: int) -> bool:
         """A closing bracket of the other kind: it closes an outer collection (True) or nothing."""
@@ -321,6 +337,20 @@ class FlowReader:
         self.position = found.end()
         return Entry(key, self._value(found.end()))
 
+    def _with_brackets(self, node: Node) -> Node:
+        """A plain text with brackets behind it, which end it here: a type, most likely."""
+        found = _BRACKETED.match(self.text, node.end) if isinstance(node, Scalar) and node.style == "plain" else None
+        if found is None:
+            return node
+        start, end = node.start, found.end()
+        written = self.text[start:end]
+        what = "type" if _TYPE.match(written) else "text"
+        fix = quoting(start, end, written, what)
+        example = f": `{fix.text}`" if fix is not None and len(written) <= _LONGEST_SHOWN else ""
+        self.reading.problem(start, end, f"In `{{ }}` this {what} must be quoted{example}.", fix)
+        self.position = end
+        return self.reading.broken(start, end)
+
     def _one_line(self, start: int) -> None:
         """A key and its colon stand on one line, unless a ``?`` begins it."""
         gap = _GAP.match(self.text, self.position)
@@ -332,12 +362,16 @@ class FlowReader:
         text = self.text
         end = self.position
         if self._ended or self._gap():
+            self._cut(key)
             return self.reading.absent(key.end, None)
         json = end > 0 and text[end - 1] in "\"'}]" and key.end == end
         place = self.position
         if text[place] != ":" or not (json or text[place + 1] in " \t\r\n,[]{}"):
             self.position = end
             return self.reading.absent(key.end, None)
+        if not json and text[place + 1] in "[{":
+            # YAML allows it, and no event parser takes it.
+            self.reading.problem(place, place + 1, "A `:` needs a space after it; write `: `.")
         colon = place + 1
         self.position = colon
         if self._gap():
@@ -345,6 +379,8 @@ class FlowReader:
         if text[self.position] in ",]}":
             return self.reading.absent(colon, None)
         node = self._value(self.position)
+        if not self.reading.strict and text[self.position] == "[" and node.end == self.position:
+            node = self._with_brackets(node)
         again = _FLOW_KEY.match(text, self.position)
         if again and not self._ended and text[node.end - 1] not in "\"'}]":
             return self._split(node, again.end() - 1)
@@ -376,7 +412,8 @@ class FlowReader:
                 # A quote or text right behind it is part of what must be quoted.
                 rest = _CHEAP_END.match(text, found.end())
                 node = reading.broken(start, rest.end() if rest else found.end())
-                reading.problem(start, node.end, 'An interpolation must be quoted: write `"{{ … }}"`.')
+                fix = quoting(node.start, node.end, node.text, "interpolation")
+                reading.problem(start, node.end, 'An interpolation must be quoted: write `"{{ … }}"`.', fix)
                 self.position = max(node.end, found.end())
                 return node
             return self._collection(start, properties)

@@ -12,6 +12,7 @@ SIMPLE_KEY = re.compile(r"([A-Za-z_][0-9A-Za-z_.-]*+):(?=[ \t\r\n])")
 _INDENT = re.compile(r"[ \t]*")
 _TAB: Final = 4
 _STEP: Final = 2
+_ITEM_LINES: Final = 100
 _JUNK = re.compile(rf"([\]}},@`]+)[ \t]*(?={ENTRY_LIKE.pattern})")
 _OPENS = re.compile(r"[^\n]*[:-][ \t\r]*(?:[ \t]#[^\n]*)?\n")
 _NEXT_SPACED = re.compile(r"(?:[ ]*\t[^\n]*\n|[ \t\r]*(?:#[^\n]*)?\n)*+( *)[^ \t\r\n]")
@@ -98,7 +99,7 @@ class LineReader:
         assert above is not None
         column = above.end() - before
         if self._dash():
-            return self._lists[-1] if self._lists else column
+            return self._likely_dash(before, column)
         if before == self.line:
             return 0
         dashed = text.startswith("- ", above.end())
@@ -107,6 +108,21 @@ class LineReader:
         below = _NEXT_SPACED.match(text, self._line_end(self.at) + 1)
         deeper = column + (2 * _STEP if dashed else _STEP)
         return len(below[1]) if below and column < len(below[1]) else deeper
+
+    def _likely_dash(self, before: int, column: int) -> int:
+        """As ``_likely_column``, for a list item: with the items below it, when the line above opens their list."""
+        text = self.text
+        position = self._line_end(self.at) + 1
+        for _ in range(_ITEM_LINES if _OPENS.match(text, before) else 0):
+            below = _NEXT_SPACED.match(text, position)
+            if below is None or len(below[1]) < column or below.end() > self.reading.size:
+                break
+            if text.startswith("- ", below.end(1)):
+                return len(below[1])
+            if len(below[1]) == column:
+                break
+            position = self._line_end(below.end()) + 1
+        return self._lists[-1] if self._lists else column
 
     def _column(self, position: int) -> int:
         return position - self.line + self._shift

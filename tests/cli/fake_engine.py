@@ -44,6 +44,7 @@ RULES = {
         Rule("yaml-syntax", "document.syntax", "error"),
         Rule("unused-suppression", "document.suppression", "information", fixable=True),
         Rule("history-diverges", "document.replay", "error"),
+        Rule("duplicate-workflow", "document.reference", "error"),
     )
 }
 
@@ -102,7 +103,8 @@ def project_for(path: str) -> Project:
             except tomllib.TOMLDecodeError as error:
                 return Project(str(parent), Config(Check(), ""), (f"`{file}` is not TOML: {error}",))
             per_file = {glob: tuple(names) for glob, names in table.get("per-file-ignores", {}).items()}
-            check = Check(tuple(table.get("select", ())), tuple(table.get("ignore", ())), (), per_file)
+            lists = (tuple(table.get(key, ())) for key in ("select", "ignore", "exclude"))
+            check = Check(*lists, per_file)
             return Project(str(parent), Config(check, text))
     return Project(str(folder), Config(Check(), ""))
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import fake_engine
 import pytest
 
+from analyzer.findings import Finding, Range
+
 
 def findings(out: str) -> list[tuple[str, str, int]]:
     return [(f["path"], f["rule"], f["range"]["start"]["line"]) for f in json.loads(out)["findings"]]
@@ -65,11 +67,15 @@ def test_an_empty_folder_is_clean_and_says_so(run):
         (["--write-baseline"], "--baseline FILE"),
         (["--unsafe-fixes"], "--fix"),
         (["--stdin-filename", "a.workfile.yaml"], "`-`"),
+        (["-", "--stdin-filename", "m.txt"], "`m.txt` has no name that tells what it is"),
+        (["notes.txt"], "`notes.txt` has no name that tells what it is"),
+        ([""], "an empty path names nothing"),
         (["--write-baseline", "--baseline", "b.json", "--fix"], "--fix"),
     ],
 )
 def test_a_call_that_cannot_be_carried_out_is_2_in_one_line(run, put, arguments, words):
     put("a.workfile.yaml", "name: a\n")
+    put("notes.txt", "x: !bad-value\n")
     ran = run("check", *arguments)
     assert ran.code == 2
     assert ran.out == ""
@@ -281,3 +287,41 @@ def test_suppressed_findings_are_counted_and_in_sarif(run, put):
     assert (ran.code, ran.out) == (0, "1 file checked, no findings (1 suppressed)\n")
     results = json.loads(run("check", "--format", "sarif").out)["runs"][0]["results"]
     assert [result["suppressions"] for result in results] == [[{"kind": "inSource", "justification": "known"}]]
+
+
+def test_a_yaml_file_that_is_named_counts_as_a_workfile(run, put):
+    put("a.yaml", "x: !bad-value\n")
+    put("b.yml", "x: !bad-value\n")
+    assert findings(run("check", "--format", "json", "a.yaml", "b.yml").out) == [
+        ("a.yaml", "bad-value", 1),
+        ("b.yml", "bad-value", 1),
+    ]
+
+
+def test_an_excluded_file_that_is_named(run, put):
+    put("workfile.toml", '[check]\nexclude = ["vendor/**"]\n')
+    put("vendor/a.workfile.yaml", "x: !bad-value\n")
+    put("b.workfile.yaml", "x: !bad-value\n")
+    named = ("check", "--format", "json", "vendor/a.workfile.yaml", "b.workfile.yaml")
+    assert findings(run(*named).out) == [("b.workfile.yaml", "bad-value", 1), ("vendor/a.workfile.yaml", "bad-value", 1)]
+    assert findings(run(*named, "--force-exclude").out) == [("b.workfile.yaml", "bad-value", 1)]
+    assert run("check", "--force-exclude", "vendor/a.workfile.yaml").code == 0
+    piped = ("check", "-", "--stdin-filename", "vendor/a.workfile.yaml", "--force-exclude")
+    assert run(*piped, stdin=b"x: !bad-value\n").code == 0
+    ran = run(*piped, "--fix", stdin=b"x: !bad-value>1\n")
+    assert (ran.code, ran.out) == (0, "x: !bad-value>1\n")
+
+
+def test_nameless_standard_input_is_no_duplicate_of_a_file(run, put):
+    text = b"x: !duplicate-workflow !bad-value # workfile: ignore[duplicate-workflow]\n"
+    assert findings(run("check", "-", "--format", "json", stdin=text).out) == [("<stdin>", "bad-value", 1)]
+    named = run("check", "-", "--stdin-filename", "a.workfile.yaml", "--format", "json", stdin=text[:36] + b"\n")
+    assert [rule for _, rule, _ in findings(named.out)] == ["duplicate-workflow", "bad-value"]
+
+
+def test_findings_at_one_place_are_in_the_order_of_their_rules():
+    def at(rule: str, end: int, column: int = 1) -> Finding:
+        return Finding("a", rule, "document", "error", "m", Range(1, column, 1, end))
+
+    ordered = [at("a", 9), at("a", 12), at("b", 3), at("c", 8), at("a", 3, 2)]
+    assert sorted(reversed(ordered), key=Finding.sort_key) == ordered

@@ -76,6 +76,20 @@ def test_diff_shows_and_writes_nothing(run, put):
     assert run("check", "--diff").out == ran.out
 
 
+def test_diff_shows_what_stays_on_standard_error(run, put):
+    put("a.workfile.yaml", "x: !bad-value>1\ny: !unknown-key\n")
+    ran = run("check", "--diff")
+    assert ran.code == 1
+    assert "unknown-key" not in "".join(line for line in ran.out.splitlines() if line[:1] in "+-")
+    assert "`unknown-key` here." in ran.err
+    assert "`bad-value` here." not in ran.err
+    put("a.workfile.yaml", "y: !unknown-key\n")
+    ran = run("check", "--diff")
+    assert (ran.code, ran.out) == (1, "")
+    assert "`unknown-key` here." in ran.err
+    assert ran.err.endswith("would fix 0 findings\n")
+
+
 def test_diff_on_a_terminal_is_coloured_and_harmless(run, put, monkeypatch):
     put("a.workfile.yaml", "x: !bad-value>1 \x1b[2J\ty\n")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

@@ -6,6 +6,7 @@ import stat
 
 import pytest
 
+from analyzer.formatting import Layout
 from workfile_cli import format as format_module
 
 
@@ -13,10 +14,14 @@ from workfile_cli import format as format_module
 def formatter(monkeypatch):
     """A layout that is easy to see: no blanks at the end of a line."""
 
-    def layout(text: str) -> str:
-        return "".join(f"{line.rstrip()}\n" for line in text.splitlines()) if "broken" not in text else text
+    def layout(text: str) -> Layout:
+        if "broken" in text:
+            return Layout(text, problem="its YAML has problems")
+        if "odd" in text:
+            return Layout(text, left="the layout has no place for it")
+        return Layout("".join(f"{line.rstrip()}\n" for line in text.splitlines()))
 
-    monkeypatch.setattr(format_module, "format_text", layout)
+    monkeypatch.setattr(format_module, "lay_out", layout)
 
 
 def test_files_are_changed_in_place(run, put):
@@ -62,6 +67,7 @@ def test_standard_input(run):
         (["--nonsense"], "--nonsense"),
         (["gone.workfile.yaml"], "`gone.workfile.yaml`"),
         (["-", "a.workfile.yaml"], "`-` does not go with other paths"),
+        (["notes.txt"], "`notes.txt` has no name that tells what it is"),
         (["latin.workfile.yaml"], "it is not UTF-8"),
         (["broken.workfile.yaml"], "its YAML has problems"),
     ],
@@ -69,6 +75,7 @@ def test_standard_input(run):
 def test_what_cannot_be_done_is_2_in_one_line(run, put, arguments, words):
     put("latin.workfile.yaml", b"x: \xff\n")
     put("broken.workfile.yaml", "broken: [\n")
+    put("notes.txt", "x: 1  \n")
     ran = run("format", *arguments)
     assert (ran.code, ran.out) == (2, "")
     lines = [line for line in ran.err.splitlines() if "looked at" not in line]
@@ -82,3 +89,25 @@ def test_broken_standard_input_comes_out_as_it_is(run):
     assert (ran.code, ran.out) == (2, "broken: [\n")
     assert "its YAML has problems" in ran.err
     assert run("format", "-", stdin=b"\xff").code == 2
+
+
+def test_what_the_layout_has_no_place_for_is_announced_and_fails_a_check(run, put):
+    file = put("a.workfile.yaml", "odd: 1  \n")
+    ran = run("format")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == (
+        "a.workfile.yaml stays as it is: the layout has no place for it\n1 file looked at, 0 changed\n"
+    )
+    assert file.read_text() == "odd: 1  \n"
+    assert run("format", "--check").code == 1
+    ran = run("format", "-", "--check", stdin=b"odd: 1\n")
+    assert (ran.code, ran.err) == (1, "standard input stays as it is: the layout has no place for it\n")
+    assert run("format", "-", stdin=b"odd: 1\n").out == "odd: 1\n"
+
+
+def test_excluded_files_that_are_named(run, put):
+    put("workfile.toml", '[check]\nexclude = ["vendor/**"]\n')
+    file = put("vendor/a.workfile.yaml", "x: 1  \n")
+    assert run("format", "--check", "vendor/a.workfile.yaml").code == 1
+    assert run("format", "--force-exclude", "vendor/a.workfile.yaml").code == 0
+    assert file.read_text() == "x: 1  \n"

@@ -31,9 +31,10 @@ result: "{{ double.value }}"
 def real(folder, python_path):
     """Run ``python -m workfile_cli`` in the working directory."""
 
-    def call(*arguments: str) -> tuple[int, str, str]:
+    def call(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
         done = subprocess.run(
             [sys.executable, "-m", "workfile_cli", *arguments],
+            input=stdin,
             capture_output=True,
             check=False,
             timeout=60,
@@ -61,6 +62,23 @@ def test_findings_cache_jobs_and_suppression(real, put):
     put("a.workfile.yaml", WORKFILE.replace(member, above).replace(key, f"{key} # workfile: ignore[unknown-key]"))
     code, out, _ = real("check", "--format", "json", "a.workfile.yaml")
     assert [f["rule"] for f in json.loads(out)["findings"] if f["severity"] == "error"] == []
+
+
+def test_standard_input_without_a_name_is_compared_with_no_file(real, put):
+    """Piping a file of the project into the check must not call that file a duplicate."""
+    file = put("a.workfile.yaml", WORKFILE)
+    _, out, _ = real("check", "--format", "json", "-", stdin=file.read_bytes())
+    assert "duplicate-workflow" not in {f["rule"] for f in json.loads(out)["findings"]}
+    named = ("check", "--format", "json", "-", "--stdin-filename", "b.workfile.yaml")
+    _, out, _ = real(*named, stdin=file.read_bytes())
+    assert "duplicate-workflow" in {f["rule"] for f in json.loads(out)["findings"]}
+
+
+def test_what_the_layout_has_no_place_for(real, put):
+    put("a.workfile.yaml", "x:  1\n? c\n: 2\n")
+    code, out, err = real("format", "--check")
+    assert (code, out) == (1, "")
+    assert "a.workfile.yaml stays as it is: the layout has no place for what stands on line 2\n" in err
 
 
 def test_a_configuration_fault(real, put):

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from analyzer.suppressions import MAX_NAMES, MAX_UNUSED, find_directives
+
 
 @pytest.fixture
 def check(run, put):
@@ -82,13 +84,13 @@ def test_the_finding_is_on_the_name_and_information(check):
     assert finding["rule"] == "unused-suppression"
     assert (finding["severity"], finding["code"]) == ("information", "document.suppression")
     assert finding["range"] == {"start": {"line": 1, "column": 45}, "end": {"line": 1, "column": 57}}
-    assert finding["message"] == "nothing on line 1 is reported by `likely-wrong`; remove the suppression."
+    assert finding["message"] == "Nothing on line 1 is reported by `likely-wrong`; remove the suppression."
     assert finding["fixes"][0]["applicability"] == "safe"
 
 
 def test_an_unknown_name_is_unused_with_the_nearest(check):
     assert check("x: 1 # workfile: ignore[bad-valu]\n")[0]["message"] == (
-        "this suppresses nothing: there is no rule `bad-valu`. Did you mean `bad-value`?"
+        "This suppresses nothing: there is no rule `bad-valu`. Did you mean `bad-value`?"
     )
 
 
@@ -156,3 +158,65 @@ def test_a_suppression_of_a_rule_that_is_not_selected_is_used(check):
 
 def test_unused_suppression_can_be_left_out(check):
     assert check("x: 1 # workfile: ignore[bad-value]\n", "--ignore", "unused-suppression") == []
+
+
+def test_the_fix_keeps_the_names_that_were_not_reported(check, fixed):
+    """Known names are not judged where the file could not be read in full, and some rules only run in some calls."""
+    assert fixed("x: !yaml-syntax\ny: 1 # workfile: ignore[bad-value, no-such] why\n") == (
+        "x: !yaml-syntax\ny: 1 # workfile: ignore[bad-value] why\n"
+    )
+    assert fixed("x: 1 # workfile: ignore[likely-wrong, history-diverges]\n") == (
+        "x: 1 # workfile: ignore[history-diverges]\n"
+    )
+    assert fixed("x: 1 # workfile: ignore[history-diverges, unused-suppression]\n") == (
+        "x: 1 # workfile: ignore[history-diverges]\n"
+    )
+
+
+def test_messages_are_sentences(check):
+    comments = ("ignore", "ignore[a", "ignore[bad-value]", "ignore[nonsense]", "ignore[unused-suppression]")
+    messages = [check(f"x: 1 # workfile: {comment}\n")[0]["message"] for comment in comments]
+    assert len(messages) == len(comments)
+    assert all(message[0].isupper() and message[-1] in ".?" for message in messages), messages
+
+
+def test_of_many_unused_suppressions_the_first_are_reported_and_one_says_so(check):
+    found = check("x: 1 # workfile: ignore[bad-value]\n" * (MAX_UNUSED + 5))
+    assert [f["rule"] for f in found].count("unused-suppression") == MAX_UNUSED
+    assert (found[-1]["rule"], found[-1]["severity"]) == ("limit-exceeded", "error")
+    assert found[-1]["range"]["start"]["line"] == MAX_UNUSED + 1
+    assert "more than 1,000 unused suppressions" in found[-1]["message"]
+    assert len(check("x: 1 # workfile: ignore[bad-value]\n" * MAX_UNUSED)) == MAX_UNUSED
+    itself = check("x: 1 # workfile: ignore[unused-suppression]\n" * (MAX_UNUSED + 5))
+    assert [f["rule"] for f in itself] == ["unused-suppression"] * MAX_UNUSED + ["limit-exceeded"]
+
+
+def test_who_does_not_want_unused_suppressions_hears_nothing_of_their_number(check):
+    assert check("x: 1 # workfile: ignore[bad-value]\n" * (MAX_UNUSED + 5), "--ignore", "unused-suppression") == []
+
+
+def test_suppressions_past_the_bound_are_not_used_and_one_says_so(check):
+    text = "x: !bad-value # workfile: ignore[bad-value]\n"
+    assert check(text * MAX_NAMES) == []
+    found = check(text * (MAX_NAMES + 2))
+    assert places(found) == [
+        ("bad-value", MAX_NAMES + 1, 4),
+        ("limit-exceeded", MAX_NAMES + 1, 27),
+        ("bad-value", MAX_NAMES + 2, 4),
+    ]
+    names = ", ".join(["bad-value"] * (MAX_NAMES + 1))
+    assert {"bad-value", "limit-exceeded"} == {f["rule"] for f in check(f"x: !bad-value # workfile: ignore[{names}]\n")}
+
+
+def test_very_many_suppressions_cost_little():
+    """Work, not time: what is read of the comments is bounded, on many lines and on one."""
+    mark = "# workfile: ignore[bad-value] "
+    lines = [(number, 1, mark, True) for number in range(1, 100_001)]
+    assert len(find_directives(mark * 3 + "\n", [(1, 1, mark * 3, True)])) == 3
+    assert len(find_directives((mark + "\n") * 100_000, lines)) == MAX_NAMES + 1
+    assert len(find_directives(mark * 100_000, [(1, 1, mark * 100_000, True)])) == MAX_NAMES + 1
+
+
+def test_the_first_name_in_the_file_is_the_one_that_is_used(check):
+    text = "# workfile: ignore[document]\n# workfile: ignore[bad-value, document.structure]\nx: !bad-value\n"
+    assert places(check(text)) == [("unused-suppression", 2, 20), ("unused-suppression", 2, 31)]

@@ -120,6 +120,26 @@ def test_explanations(text: str, words: str) -> None:
     assert len(explain_duration_error(text)) < 200
 
 
+@pytest.mark.parametrize("text", [*REFUSED, "soon", "x" * 500, "9999999d", "2030-13-01T00:00:00Z", "2026-01-01"])
+def test_explanations_end_as_sentences_do(text: str) -> None:
+    assert explain_duration_error(text)[-1] in ".?"
+    assert not explain_duration_error(text).endswith("..")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2030-13-01T00:00:00Z", "`2030-13-01T00:00:00Z` is no time that exists; check the month"),
+        ("2030-12-01T00:00:00", "has no offset from UTC; write `2030-12-01T00:00:00Z`"),
+        ("2030-12-01", "is a date without a time"),
+        ("2030-12-1 noon", "is not a timestamp"),
+        ("2030-12-01T00:00:00Z", "is a timestamp, and a duration belongs here"),
+    ],
+)
+def test_a_date_is_explained_as_a_timestamp(text: str, words: str) -> None:
+    assert words in explain_duration_error(text)
+
+
 @pytest.mark.parametrize(
     ("us", "text", "words"),
     [

@@ -69,4 +69,6 @@ def test_every_imported_package_is_declared() -> None:
         for module in imported_modules(path)
         if module.partition(".")[0] not in sys.stdlib_module_names | LAYERS.keys()
     }
-    assert {distribution.get(name, name) for name in found} <= declared
+    # Only pytest itself loads its plugin.
+    assert [path.name for path in files_of("sim_runtime") if "pytest" in imported_modules(path)] == ["pytest_plugin.py"]
+    assert {distribution.get(name, name) for name in found - {"pytest"}} <= declared

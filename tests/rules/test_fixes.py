@@ -37,6 +37,8 @@ CASES = {
     ),
 }
 MANIFEST = "connector: lamp\nactions:\n  switch:\n    effect: write\n    inputs: { on: boolean }\n"
+WAITING = f"{HEAD}steps:\n  - a: {{ wf.wait: 1m }}\n"
+SCENARIO = "workfile: w.workfile.yaml\nexpct: { status: succeeded }\n"
 
 
 @cache
@@ -125,6 +127,7 @@ def test_the_fixes_of_the_examples(end: str, bom: str, tmp_path: Path) -> None:
     fixable = [example for example in examples("Bad") if all_rules()[example.rule].fixable]
     cases = [Example(rule, "Bad", ((SINGLE, text),)) for rule, text in CASES.items()]
     cases.append(Example("manifest-invalid", "Bad", (("connectors/lamp.connector.yaml", MANIFEST),)))
+    cases.append(Example("scenario-invalid", "Bad", (("w.workfile.yaml", WAITING), ("s.scenario.yaml", SCENARIO))))
     for number, example in enumerate([*fixable, *cases]):
         folder = tmp_path / str(number)
         write_example(example, folder)
@@ -141,7 +144,7 @@ def test_the_fixes_of_the_examples(end: str, bom: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_rules_say_whether_they_can_be_fixed(tmp_path: Path) -> None:
-    offered = {found.rule for found in corpus()} | CASES.keys() | {"manifest-invalid"}
+    offered = {found.rule for found in corpus()} | CASES.keys() | {"manifest-invalid", "scenario-invalid"}
     for example in examples("Bad"):
         write_example(example, tmp_path / example.rule)
         offered |= {found.rule for found in check_folder(tmp_path / example.rule) if found.fixes}

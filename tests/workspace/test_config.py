@@ -136,10 +136,21 @@ def test_a_bad_configuration_is_one_line(make: Any, text: str, words: str) -> No
     assert caught.value.path == path
 
 
-def test_keys_of_pyproject_are_named_in_full(make: Any) -> None:
-    path = str(make({"pyproject.toml": "[tool.workfile.check]\nselct = []"}) / "pyproject.toml")
-    with pytest.raises(ConfigError, match=r"`tool\.workfile\.check\.selct` is not a setting"):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[tool.workfile.check]\nselct = []", "`tool.workfile.check.selct` is not a setting"),
+        ("[tool.workfile]\nfoo = 1", "`tool.workfile.foo` is not a setting. Use `connections`"),
+        ("[tool]\nworkfile = 1", "`tool.workfile` must be a table, but is a number; write `[tool.workfile]`"),
+        ("[tool.workfile]\ntarget = 1", "`tool.workfile.target` must be a table, but is a number; write `[tool.workf"),
+        ("[tool.workfile.target]\nconnectors = []", "move `connectors` above the first table"),
+    ],
+)
+def test_keys_of_pyproject_are_named_in_full(make: Any, text: str, words: str) -> None:
+    path = str(make({"pyproject.toml": text}) / "pyproject.toml")
+    with pytest.raises(ConfigError) as caught:
         load_config(path)
+    assert words in str(caught.value)
 
 
 def test_a_broken_pyproject_with_the_table_is_said(make: Any) -> None:
