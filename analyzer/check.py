@@ -16,7 +16,7 @@ from analyzer.flow.control import check_control
 from analyzer.model.build import build_workflow
 from analyzer.model.durable import check_durable, check_profile
 from analyzer.model.nodes import Workflow
-from analyzer.model.problems import Place, Problem, Problems
+from analyzer.model.problems import EditDraft, FixDraft, Place, Problem, Problems
 from analyzer.model.resolve import Resolver
 from analyzer.model.typing import Reads, WorkflowTyper
 from analyzer.model.unused import check_unused
@@ -31,6 +31,9 @@ MAX_FINDINGS: Final = 2_000
 MAX_ANALYSES: Final = 256
 """Analysed Workfiles that an engine keeps; the one analysed longest ago goes first."""
 
+MAX_CALLERS: Final = 1_000
+"""Workfiles under a root that are looked through for calls; each is then a dependency of the result."""
+
 Part = TypeVar("Part")
 
 #: (line, column) from 1, text, whether it stands on a line of its own.
@@ -42,13 +45,16 @@ class FileResult:
     """The findings of one file before suppression and selection, its comments, and what they depend on.
 
     ``dependencies`` are absolute paths that were read or looked up (some may not exist); ``reads_index`` tells whether
-    the names of other Workfiles under the root took part.
+    the names of other Workfiles under the root took part. ``text`` (without a byte order mark) and ``digest`` (of the
+    bytes) are of what was analysed; ``digest`` is "" for a file that could not be read.
     """
 
     findings: list[Finding]
     comments: list[Comment]
     dependencies: tuple[str, ...]
     reads_index: bool
+    text: str = ""
+    digest: str = ""
 
 
 @dataclass(slots=True)
@@ -150,7 +156,8 @@ def check_file(
     if len(problems) > MAX_FINDINGS:
         findings.append(_too_many(project, document, len(problems)))
     comments = [_comment(document.source, each) for each in document.tree.comments]
-    return FileResult(findings, comments, tuple(sorted(trace.paths)), trace.reads_index)
+    paths = tuple(sorted(trace.paths))
+    return FileResult(findings, comments, paths, trace.reads_index, document.source.text, document.digest)
 
 
 def _problems_of(project: Project, document: Document, profiles: tuple[str, ...]) -> list[Problem]:
@@ -158,7 +165,11 @@ def _problems_of(project: Project, document: Document, profiles: tuple[str, ...]
     problems = Problems()
     for each in document.tree.problems:
         related = tuple((Place(start, end), text) for start, end, text in each.related)
-        problems.items.append(Problem(each.rule, each.start, each.end, each.message, related))
+        fixes: tuple[FixDraft, ...] = ()
+        if each.fix is not None:
+            title, start, end, text = each.fix
+            fixes = (FixDraft(title, "safe", (EditDraft(start, end, text),)),)
+        problems.items.append(Problem(each.rule, each.start, each.end, each.message, related, fixes))
     if kind == "workflow":
         _non_string_keys(document.tree, problems)
         return problems.items + _check_workfile(project, document, profiles)
@@ -179,19 +190,18 @@ def _check_workfile(project: Project, document: Document, profiles: tuple[str, .
     workflow = analysis.workflow
     check_durable(workflow, document.source, problems)
     check_profile(workflow, problems, profiles)
-    check_control(workflow, problems, document.source)
-    if any(each.rule == "undo-unreachable" for each in problems.items) and _is_called(project, workflow):
-        # A caller's recovery compensates the successes of its child runs too (language page, section 5, Child runs).
-        problems.items = [each for each in problems.items if each.rule != "undo-unreachable"]
+    check_control(workflow, problems, document.source, lambda called: _callers(project, called))
     if not document.tree.problems:
         check_unused(workflow, document.source, analysis.reads, analysis.problems, problems)
     return analysis.problems.items + problems.items
 
 
-def _is_called(project: Project, workflow: Workflow) -> bool:
-    """Whether another Workfile under the root calls this one."""
+def _callers(project: Project, workflow: Workflow) -> list[Workflow]:
+    """The other Workfiles under the root that call this one, typed."""
+    engine = engine_for(project)
     paths = sorted(path for found in project.workflows().values() for path in found)
-    return any(workflow.name in project.calls_of(path) for path in paths if path != workflow.path)
+    calling = [path for path in paths if path != workflow.path and workflow.name in project.calls_of(path)]
+    return [caller for caller in map(engine.typed, calling) if caller is not None]
 
 
 def _non_string_keys(tree: Tree, problems: Problems) -> None:

@@ -27,7 +27,6 @@ from analyzer.cache import (
     decode_directives,
     decode_findings,
     default_folder,
-    digest_of,
     encode_directives,
     encode_findings,
     key_of,
@@ -36,18 +35,13 @@ from analyzer.findings import Finding
 from analyzer.report.common import RuleDocumentation, Suppressed
 from analyzer.selection import CheckConfig, Selection, file_ignores, glob_matches, unknown_name_message
 from analyzer.suppressions import CODE, RULE, Comment, apply_suppressions, find_directives
-from analyzer.workspace.documents import read_bounded
 
 FILES_PER_JOB = 8
 """Automatic jobs: below so many files for each process, starting one costs more than it saves."""
 MAX_JOBS = 64
 COLLECT_EVERY = 64
-CHANGED = "changed"
-"""The digest of a file that changed while it was checked: no content has it, so the result is not used again."""
 NAME_RULE = "duplicate-workflow"
 """What compares the names of Workfiles; a text that is no file is not compared."""
-MAX_FILE_BYTES = 64 * 1024 * 1024
-"""A file above this is not read at all; the analysis has its own, lower bound, which it reports as a finding."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -77,7 +71,11 @@ class Project(Protocol):
 
 
 class FileResult(Protocol):
-    """What the engine answers for one file: findings in order, comments, and what they depend on."""
+    """What the engine answers for one file: findings in order, comments, and what they depend on.
+
+    ``text`` and ``digest`` are of what it read, so that nothing is read twice and no result is kept for other content;
+    ``digest`` is "" when it could not read the file.
+    """
 
     @property
     def findings(self) -> Sequence[Finding]: ...
@@ -87,6 +85,10 @@ class FileResult(Protocol):
     def dependencies(self) -> Sequence[str]: ...
     @property
     def reads_index(self) -> bool: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
 
 
 class Discovery(Protocol):
@@ -357,6 +359,9 @@ def _check_misses(works: Sequence[_Work], options: Options, done: _Counter) -> N
     if jobs <= 1:
         _check_here(works, options, {}, done)
         return
+    for project in {work.project.root: work.project for work in works}.values():
+        # Nearly every Workfile asks for it: built once here, forked processes share it instead of building one each.
+        _ = project.index_fingerprint
     from analyzer.pool import check_in_processes  # slow to import, and only needed here
 
     results = check_in_processes([work.path for work in works], options.engine, options.profiles, jobs, done.add)
@@ -381,9 +386,6 @@ def check_one(
     engine: Engine, path: str, text: str | None, profiles: tuple[str, ...] | None, digests: Digests
 ) -> Record | str:
     """The record of one file, or in words why there is none; ``text`` None is the content on disk."""
-    data = _read(path) if text is None else text.encode("utf-8", "surrogatepass")
-    if isinstance(data, str):
-        return data
     try:
         project = engine.project_for()(path)
         result = engine.check_file()(project, path, text, profiles)
@@ -395,31 +397,26 @@ def check_one(
             f"internal error while checking `{path}`: {type(error).__name__}: {error}; "
             "this is a fault of workfile itself, `WORKFILE_DEBUG=1` shows where"
         )
+    if not result.digest:
+        return _unreadable(path)
     dependencies = [[other, digests.of(other)] for other in result.dependencies if other != path]
-    digest = digest_of(data)
-    if digest != digests.of(path) and text is None:
-        digest = CHANGED
-    shown = data.decode("utf-8", "replace") if text is None else text
     return [
-        digest,
+        result.digest,
         index,
         dependencies,
         encode_findings(path, result.findings),
-        encode_directives(find_directives(shown.removeprefix("\ufeff"), result.comments)),
+        encode_directives(find_directives(result.text, result.comments)),
     ]
 
 
-def _read(path: str) -> bytes | str:
-    """The content of a file, or in words why it cannot be had."""
+def _unreadable(path: str) -> str:
+    """In words why the engine could not read a file."""
     try:
-        with open(path, "rb") as stream:
-            data = read_bounded(stream, MAX_FILE_BYTES)
+        with open(path, "rb"):
+            reason = "it changed while it was checked; check it again"
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return f"cannot read `{path}`: {reason}"
-    if len(data) > MAX_FILE_BYTES:
-        return f"cannot read `{path}`: it is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB"
-    return data
+    return f"cannot read `{path}`: {reason}"
 
 
 def _collect(works: Sequence[_Work], options: Options, outcome: Outcome) -> None:

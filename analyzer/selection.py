@@ -119,9 +119,12 @@ def is_known_name(name: str, rules: Collection[str], families: Collection[str]) 
     return name in rules or any(code == name or code.startswith(name + ".") for code in families)
 
 
-def unknown_name_message(name: str, rules: Iterable[str], families: Iterable[str]) -> str | None:
-    """That ``name`` is neither a rule nor a family, and the nearest one; None when it is known."""
+def unknown_name_message(
+    name: str, rules: Iterable[str], families: Iterable[str], *, suggest: bool = True
+) -> str | None:
+    """That ``name`` is neither a rule nor a family, and the nearest one (``suggest``); None when it is known."""
     names, codes = list(rules), list(families)
     if is_known_name(name, names, codes):
         return None
-    return f"there is no rule `{name}`.{hint(name, names + codes) or ' `workfile explain` lists the rules.'}"
+    near = hint(name, names + codes) if suggest else ""
+    return f"there is no rule `{name}`.{near or ' `workfile explain` lists the rules.'}"

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from analyzer.findings import Edit, Finding, Fix, Range
+from analyzer.language.suggest import MAX_SUGGESTIONS
 from analyzer.report.common import Suppressed, split_lines
 from analyzer.selection import is_known_name, matches_any, names_of, unknown_name_message
 
@@ -270,11 +271,12 @@ def _of_itself(name: Name) -> bool:
 class _Judge:
     """Whether a name that hid nothing is to be reported, and in which words."""
 
-    __slots__ = ("_known", "_partial", "_quiet")
+    __slots__ = ("_known", "_partial", "_quiet", "_suggested")
 
     def __init__(self, known: KnownRules, run_families: set[str], partial: bool) -> None:
         self._known = known
         self._partial = partial
+        self._suggested = 0
         self._quiet = [family for family in OCCASIONAL_FAMILIES if family not in run_families]
 
     def reports(self, name: Name) -> bool:
@@ -285,8 +287,9 @@ class _Judge:
 
     def words(self, directive: Directive, name: Name) -> str:
         """The message of the finding."""
-        problem = unknown_name_message(name.text, *self._known())
+        problem = unknown_name_message(name.text, *self._known(), suggest=self._suggested < MAX_SUGGESTIONS)
         if problem is not None:
+            self._suggested += 1
             return f"This suppresses nothing: {problem}"
         return f"Nothing on line {directive.target} is reported by `{name.text}`; remove the suppression."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import logging
 import os
@@ -92,8 +93,10 @@ def moto_seconds(_folder: Path, steps: int, runs: int) -> float:
             name="bench", definition=definition, roleArn="arn:aws:iam::123456789012:role/r"
         )["stateMachineArn"]
 
+        numbers = itertools.count()
+
         def execute() -> None:
-            arn = client.start_execution(stateMachineArn=machine)["executionArn"]
+            arn = client.start_execution(stateMachineArn=machine, name=f"e{next(numbers)}")["executionArn"]
             while (status := client.describe_execution(executionArn=arn)["status"]) == "RUNNING":
                 time.sleep(0.002)
             if status != "SUCCEEDED":

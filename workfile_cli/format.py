@@ -36,7 +36,7 @@ class _Tally:
 
 @click.command("format")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--check", "check_only", is_flag=True, help="Change nothing; exit with 1 when a file is not as it should be.")
+@click.option("--check", "check_only", is_flag=True, help="Change nothing; exit with 1 when a file is not canonical.")
 @click.option("--diff", is_flag=True, help="Change nothing; show what would change.")
 @click.option("--force-exclude", is_flag=True, help="Leave out what the configuration excludes although it is named.")
 @click.option(

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from analyzer.driver import Engine, is_excluded
 from analyzer.workspace.files import file_kind
 
-_KINDS = "`*.workfile.yaml` (or any other `*.yaml`), `*.connector.yaml`, `*.overlay.yaml` or `*.scenario.yaml`"
+_KINDS = (
+    "`Workfile`, `*.workfile.yaml` (or any other `*.yaml`), `*.connector.yaml`, `*.overlay.yaml` or `*.scenario.yaml`"
+)
 
 
 def find_targets(paths: Sequence[str], engine: Engine, *, force_exclude: bool) -> tuple[list[str], list[str]]:

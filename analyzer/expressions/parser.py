@@ -426,12 +426,14 @@ class _Parser(Cursor):
         expr.end = max(closing, expr.end)
         return expr
 
-    def _items(self, bracket: str) -> list[Expr]:
-        """Expressions with commas between them, up to ``bracket`` (which is not taken)."""
+    def _items(self, bracket: str, named: bool = False) -> list[Expr]:
+        """Expressions with commas between them, up to ``bracket`` (which is not taken); ``named``: of a filter."""
         items: list[Expr] = []
         if self.token == bracket:
             return items
         while True:
+            if named and self.kind == NAME:
+                self._argument_name()
             items.append(self._expression())
             if self.token != ",":
                 return items
@@ -574,21 +576,20 @@ class _Parser(Cursor):
             if not self._enter():
                 return Overflow(target.start, closing)
             self._next()
-            args = self._arguments()
+            args = self._items(")", named=True)
             closing = max(self._close(")", opening), end)
             self.nesting -= 1
         return Filter(closing, target, name, start, end, args)
 
-    def _arguments(self) -> list[Expr]:
-        """The arguments of a filter; ``name = value`` is read as the value."""
-        match = scan(self.text, self.pos) if self.kind == NAME else None
-        if match is not None and match[4] == "=":
+    def _argument_name(self) -> None:
+        """Pass over the name of an argument, ``name =`` or ``name:``, which is reported."""
+        match = scan(self.text, self.pos)
+        if match is not None and match[SIGN] in ("=", ":"):
             start = self.start
             self._next()
             name = self.text[start : self.pos]
-            self._problem(start, self.pos, f"arguments have no names; write the value without `{name}`")
+            self._problem(start, self.pos, f"arguments have no names; write the value without `{shown(name)}`")
             self._next()
-        return self._items(")")
 
 
 _SIGN_OR_END: Final = (SIGN, END)

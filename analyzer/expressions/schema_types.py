@@ -22,7 +22,7 @@ from analyzer.expressions.schema_plain import (
 from analyzer.expressions.short_types import ANY_READING, Json, Reading, ShortTypeError, read_short_type
 from analyzer.expressions.type_meet import with_schema
 from analyzer.expressions.types import Field, Type, record
-from analyzer.syntax.nodes import Mapping, Node, Scalar
+from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 
 __all__ = [
     "SCHEMA_MARKS",
@@ -74,6 +74,8 @@ def _reading(node: Node, report: Report, depth: int) -> Reading:
     if isinstance(node, Scalar):
         return _short(node, report)
     if not isinstance(node, Mapping):
+        if isinstance(node, Sequence) and node.partial:
+            return ANY_READING
         report(node, "A type is a short string such as `string`, a JSON Schema or a record, but this is a list.")
         return ANY_READING
     if is_json_schema(node):

@@ -66,10 +66,10 @@ class ExpressionTyper(Reports):
     """Types the expressions of one file.
 
     ``unknown_name`` is asked what a name is that no scope has; it reports and gives a stand-in type. ``read`` is told
-    each step whose binding is read.
+    each step whose binding is read. ``silent`` while only what is read counts.
     """
 
-    __slots__ = ("_assumed", "_budget", "narrowing", "read", "unknown_name")
+    __slots__ = ("_assumed", "_budget", "narrowing", "read", "silent", "unknown_name")
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ class ExpressionTyper(Reports):
         super().__init__(source, problems)
         self.unknown_name = unknown_name
         self.read = read
+        self.silent = False
         self.narrowing = Narrowing(self.quiet_type, self._quiet_chain)
         self._budget = MAX_QUIET
         self._assumed = False
@@ -88,7 +89,7 @@ class ExpressionTyper(Reports):
     # ---- templates -------------------------------------------------------------------------------
 
     def template(self, scalar: Scalar) -> Template:
-        """The parsed template of a scalar; what does not parse is reported once."""
+        """The parsed template of a scalar; what does not parse is reported once, and ``Bad`` stands for it."""
         template = parse_template(scalar.text)
         if template.problems:
             site = Site(self.source, scalar)
@@ -96,6 +97,7 @@ class ExpressionTyper(Reports):
                 rule = "limit-exceeded" if isinstance(problem, LimitProblem) else "expression-syntax"
                 self.problems.report(rule, site.span(problem.start, problem.end), sentence(problem.message))
             self.may_fault = True
+            return _unread(template)
         return template
 
     def scalar_type(self, scalar: Scalar, env: Env) -> Type:
@@ -109,6 +111,9 @@ class ExpressionTyper(Reports):
         template = self.template(scalar)
         site = Site(self.source, scalar)
         self._budget = MAX_QUIET
+        if template.problems:
+            self._note_reads(parse_template(scalar.text), env, site)
+            return ANY
         self._assumed = False
         self.held = []
         type_ = self._interpolated(template, env, site)
@@ -128,7 +133,15 @@ class ExpressionTyper(Reports):
             return self.infer(template.interpolations[0].expr, env, site)
         for part in template.interpolations:
             self._joined_text(part, env, site)
-        return ANY if template.problems else STRING
+        return STRING
+
+    def _note_reads(self, template: Template, env: Env, site: Site) -> None:
+        """What a template that does not parse reads counts as read; the rest only follows from its problem."""
+        problems, self.problems, self.silent = self.problems, Problems(), True
+        for part in template.interpolations:
+            self.infer(part.expr, env, site)
+        self.problems, self.silent = problems, False
+        self.may_fault = True
 
     def _joined_text(self, part: Interpolation, env: Env, site: Site) -> None:
         type_ = self.infer(part.expr, env, site)
@@ -267,7 +280,7 @@ class ExpressionTyper(Reports):
     def _name(self, expr: Name, env: Env, site: Site) -> Type:
         binding = env.lookup(expr.name)
         if binding is None:
-            if self.quiet:
+            if self.quiet or self.silent:
                 return ANY
             self.may_fault = True
             return self.unknown_name(expr, site, env)
@@ -541,6 +554,17 @@ class _Nowhere(Site):
 LOST: Final = Type("any")
 _NOWHERE: Final = _Nowhere()
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "in"})
+
+
+def _unread(template: Template) -> Template:
+    """A template that does not parse, without its expressions."""
+    parts = [
+        Interpolation(part.start, part.end, Bad(part.expr.start, part.expr.end))
+        if isinstance(part, Interpolation)
+        else part
+        for part in template.parts
+    ]
+    return Template(parts, template.problems, template.whole)
 
 
 def present(type_: Type) -> Type:

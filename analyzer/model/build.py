@@ -21,9 +21,18 @@ from analyzer.language.vocabulary import (
 )
 from analyzer.model.nodes import InputDecl, Owner, Recovery, Route, State, Timer, Workflow
 from analyzer.model.problems import Problems
-from analyzer.model.reading import Reader, is_absent, is_broken, is_null, is_partial, is_template, kind_word, shown
+from analyzer.model.reading import (
+    Reader,
+    is_absent,
+    is_broken,
+    is_null,
+    is_partial,
+    is_template,
+    kind_word,
+    shown,
+)
 from analyzer.model.steps import StepReader
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, is_cut
 
 
 def build_workflow(path: str, root: Node | None, problems: Problems) -> Workflow:
@@ -31,7 +40,7 @@ def build_workflow(path: str, root: Node | None, problems: Problems) -> Workflow
     if not isinstance(root, Mapping):
         if root is None or is_null(root):
             problems.report("missing-key", (0, 0), _EMPTY_FILE)
-        elif not is_broken(root):
+        elif not is_broken(root) and not is_cut(root):
             problems.report("wrong-kind", root, f"A Workfile is a map of root keys, but this is {kind_word(root)}.")
         return Workflow(path, Mapping(0, 0, []))
     return _Builder(path, root, problems).build()

@@ -104,8 +104,12 @@ def _moment(typer: WorkflowTyper, node: Node, env: Env, what: str, *, timestamps
 
 
 def _parts(typer: WorkflowTyper, node: Scalar, env: Env) -> None:
+    template = typer.expressions.template(node)
+    if template.problems:
+        typer.expressions.scalar_type(node, env)
+        return
     site = Site(typer.source, node)
-    for part in typer.expressions.template(node).interpolations:
+    for part in template.interpolations:
         typer.expressions.infer(part.expr, env, site)
 
 

@@ -10,7 +10,7 @@ from analyzer.language.vocabulary import RECONCILE_KEYS, WAITABLE_SOURCES
 from analyzer.model.edits import add_entry, remove_entry
 from analyzer.model.nodes import Step, StepList, Workflow, all_steps, child_lists, walk_steps
 from analyzer.model.problems import FixDraft, Problems
-from analyzer.model.reading import Reader, is_broken, is_template, listed
+from analyzer.model.reading import Reader, is_broken, is_partial, is_template, listed
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar
 from analyzer.syntax.source import Source
 
@@ -171,7 +171,8 @@ def _reconcile(step: Step, source: Source, problems: Problems) -> None:
             )
         return
     if not wanted:
-        if policy is None or not is_broken(policy.value):
+        cut = isinstance(step.entry.value, Mapping) and is_partial(step.entry.value)
+        if (policy is None and not cut) or (policy is not None and not is_broken(policy.value)):
             problems.report(
                 "reconcile-incomplete",
                 policy.key if policy is not None else part.entry.key,
@@ -201,7 +202,7 @@ def _reconcile_parts(step: Step, problems: Problems) -> None:
     unknown = [name for name in present if name not in RECONCILE_KEYS]
     excused = {nearest(name, [each for each in needed if each not in present]) for name in unknown}
     missing = [name for name in needed if name not in present and name not in excused]
-    if missing:
+    if missing and not is_partial(part.entry.value):
         problems.report(
             "reconcile-incomplete",
             step.keys["on_unknown"].key,

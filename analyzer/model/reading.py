@@ -11,7 +11,7 @@ from analyzer.language.durations import explain_duration_error, parse_duration
 from analyzer.language.suggest import MAX_SUGGESTIONS, hint, nearest
 from analyzer.language.vocabulary import IDENTIFIER, NAME, REFERENCE, STANDARD_VERSION, VALUE_KINDS, KeySpec
 from analyzer.model.problems import EditDraft, FixDraft, Problems
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_cut
 
 _SCALAR_WORDS: Final = {str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "nothing"}
 
@@ -34,11 +34,6 @@ def is_null(node: Node) -> bool:
 def is_broken(node: Node) -> bool:
     """A stand-in for unreadable text, about which everything has been said."""
     return isinstance(node, Scalar) and node.broken
-
-
-def is_cut(node: Node) -> bool:
-    """A map or list some of which could not be read: what it was meant to be is not known."""
-    return isinstance(node, Mapping | Sequence) and node.partial
 
 
 def is_merge(key: Node) -> bool:
@@ -300,9 +295,9 @@ class Reader:
         return None
 
     def codes(self, entry: Entry) -> list[Scalar] | None:
-        """A list of literal codes; faulty items are reported and left out."""
+        """A list of literal codes, None for any others; faulty items are reported and left out."""
         items = self.sequence(entry, VALUE_KINDS["codes"])
-        if items is None:
+        if items is None or items.partial:
             return None
         codes: list[Scalar] = []
         for item in items.items:

@@ -19,7 +19,6 @@ from analyzer.language.vocabulary import (
     RETRY_KEYS,
     STOP_KEYS,
     VALUE_KINDS,
-    WAIT_RESERVED,
     KeySpec,
 )
 from analyzer.model.nodes import Call, Handler, Owner, Reconcile, Recovery, Retry, State, Step, StepList
@@ -35,7 +34,8 @@ from analyzer.model.reading import (
     listed,
     shown,
 )
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.model.step_ids import check_id, meant_id, several_keys, without_id
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_cut
 
 MAX_DEPTH = 64
 _REQUIRED = {kind: tuple(spec for spec in table.values() if spec.required) for kind, table in ALLOWED_KEYS.items()}
@@ -92,7 +92,7 @@ class StepReader:
                 )
 
     def _item(self, item: Node, parent: StepList) -> Step | None:
-        if is_broken(item):
+        if is_broken(item) or (is_cut(item) and not isinstance(item, Mapping)):
             return None
         if not isinstance(item, Mapping):
             self.problems.report(
@@ -101,43 +101,25 @@ class StepReader:
             return None
         entries = [entry for entry in item.entries if isinstance(entry.key, Scalar) and type(entry.key.value) is str]
         if not entries:
-            if not item.entries:
+            if not item.entries and not item.partial:
                 self.problems.report(
                     "wrong-kind", item, "A step is a map of one key, `- id: …`, but this one is empty."
                 )
             return None
         entry = entries[0]
-        if len(entries) > 1 and not self._several_keys(entries):
+        if without_id(entries, self.problems) or (len(entries) > 1 and not several_keys(entries, self.problems)):
             return None
         return self._step(entry, parent)
-
-    def _several_keys(self, entries: list[Entry]) -> bool:
-        """Report a step item with several keys; false when its body was meant to be the other keys."""
-        first, second = entries[0], entries[1]
-        if is_broken(second.key):
-            return True
-        name = first.key.text if isinstance(first.key, Scalar) else ""
-        if is_null(first.value):
-            self.problems.report(
-                "wrong-kind",
-                first.key,
-                f"The step `{shown(name)}` has no body: indent the keys below it further than its id.",
-            )
-            return False
-        self.problems.report(
-            "unknown-key",
-            second.key,
-            f"A step is a map of its one id `{shown(name)}`: indent this key into its body, or put `- ` before it.",
-        )
-        return True
 
     # ---- one step ------------------------------------------------------------------------------
 
     def _step(self, entry: Entry, parent: StepList) -> Step:
         key = entry.key
         assert isinstance(key, Scalar)
-        step = Step(key.text, entry, parent, len(parent.steps), parent.prefix + key.text)
-        self._check_id(step, key, parent)
+        name = meant_id(key)
+        step = Step(name, entry, parent, len(parent.steps), parent.prefix + name)
+        if not check_id(step, key, self.problems):
+            return step
         body = entry.value
         if not isinstance(body, Mapping):
             self.reader.wrong_kind(entry, "a step's body, a map with an action or a construct")
@@ -149,20 +131,6 @@ class StepReader:
             self._configuration(step)
             self._modifiers(step)
         return step
-
-    def _check_id(self, step: Step, key: Scalar, parent: StepList) -> None:
-        if step.id in RESERVED_WORDS:
-            self.problems.report(
-                "reserved-name", key, f"`{step.id}` is a word of the language and cannot be a step id: choose another."
-            )
-        elif not IDENTIFIER.match(step.id):
-            self.problems.report(
-                "invalid-value", key, f"The step id `{shown(step.id)}` is not {VALUE_KINDS['identifier']}."
-            )
-        elif step.id in WAIT_RESERVED and _is_in_wait(parent):
-            self.problems.report(
-                "reserved-name", key, f"`{step.id}` is a field of the wait's own binding: choose another step id."
-            )
 
     def _subject(self, step: Step) -> None:
         """Find the one subject key and set ``kind`` and ``call``."""
@@ -188,6 +156,8 @@ class StepReader:
         step.kind = "action"
 
     def _no_subject(self, step: Step) -> None:
+        if isinstance(step.entry.value, Mapping) and is_partial(step.entry.value):
+            return
         near = [name for name in step.keys if f"wf.{name}" in CONSTRUCTS]
         if near:
             fix = FixDraft(
@@ -487,6 +457,8 @@ class StepReader:
         for name, item in keys.items():
             if "." not in name and name != "connection":
                 self._undo_extra(name, item)
+        if not dotted and is_partial(mapping):
+            return
         if not dotted:
             self.problems.report(
                 "subject-count", entry.key, "`undo` names no action: write `undo: { connector.action: {…} }`."
@@ -553,11 +525,6 @@ _MODIFIERS: dict[str, Callable[[StepReader, Step, Entry], None]] = {
     "idempotency_key": StepReader._idempotency_key,
     "recovery": StepReader._recovery,
 }
-
-
-def _is_in_wait(parent: StepList) -> bool:
-    """Whether the list is the `steps` of a wait."""
-    return parent.role == "steps" and isinstance(parent.owner, Step) and parent.owner.kind == "wf.wait_for"
 
 
 def _span(node: Node) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from analyzer.expressions.schema_types import literal_faults
 from analyzer.expressions.scope import Env
 from analyzer.expressions.times import parse_timestamp
 from analyzer.expressions.types import (
+    ANY,
     NEVER,
     Field,
     Mismatch,
@@ -58,14 +59,15 @@ class ValueTyper:
         if isinstance(node, Scalar):
             return self.expressions.scalar_type(node, env)
         if isinstance(node, Sequence):
-            return list_of(join_all([self.infer(item, env) for item in node.items]) if node.items else NEVER)
+            items = [self.infer(item, env) for item in node.items]
+            return ANY if node.partial else list_of(join_all(items) if items else NEVER)
         assert isinstance(node, Mapping)
         fields: dict[str, Field] = {}
         for entry in node.entries:
             type_ = self.infer(entry.value, env)
             if isinstance(entry.key, Scalar) and isinstance(entry.key.value, str):
                 fields.setdefault(entry.key.value, Field(type_))
-        return record(fields)
+        return ANY if is_partial(node) else record(fields)
 
     def check_record(self, node: Node, wanted: Type, env: Env, key: Node, what: str) -> None:
         """Check the arguments of a call: ``key`` is where a missing argument is reported, ``what`` names the call."""

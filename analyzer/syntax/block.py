@@ -12,7 +12,7 @@ from analyzer.syntax.key_lines import KeyReader
 from analyzer.syntax.keys import finish_mapping
 from analyzer.syntax.limits import NESTING
 from analyzer.syntax.lines import BLANK_LINES, SIMPLE_KEY
-from analyzer.syntax.nodes import Entry, Mapping, Node, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_cut
 from analyzer.syntax.problems import quoting
 from analyzer.syntax.properties import Properties, scan_properties
 from analyzer.syntax.reading import (
@@ -205,6 +205,7 @@ class BlockReader(KeyReader):
             else:
                 told = self._no_dash(node, column, told)
             node.end = max(node.end, node.items[-1].end)
+        node.partial = self._cut(node.items[-1])
         self._lists.pop()
         factory.open.pop()
         return node
@@ -291,9 +292,19 @@ class BlockReader(KeyReader):
             else:
                 node.partial = True
             first = False
+        node.partial = node.partial or (bool(node.entries) and self._cut(node.entries[-1].value))
         self._maps.pop()
         factory.open.pop()
         return finish_mapping(node, self.text, self.reading.problems)
+
+    def _cut(self, last: Node) -> bool:
+        """Whether the document ends in brackets or quotes that were not closed: more was to come, in all that is open.
+
+        ``last`` is the last value of a collection that was just read.
+        """
+        if self.indent >= 0:
+            return False
+        return last.broken and last.text[:1] in ("'", '"') if isinstance(last, Scalar) else is_cut(last)
 
     def _list_in_map(self, column: int, told: bool) -> bool:
         message = "A list item cannot stand among the keys of a map; indent it below its key, or remove the `-`."
@@ -384,7 +395,7 @@ class BlockReader(KeyReader):
             self.reading.problem(start, key.end, f"This key has no colon; write `{shown}: value`.")
         self._skip_line(start)
         if self.indent > column and self._entry_like():
-            key.broken = False
+            key.broken = " " in key.text
             return Entry(key, self._below(key.end, column, True, None))
         self._swallow(column)
         value = self.reading.broken(key.end, key.end)

@@ -15,7 +15,9 @@ except ImportError:
 
 _GLUED_QUESTION = re.compile(r"[\[{,][ \t\r\n]*\?[^ \t\r\n]")
 # `name {a: b}` and `name:{a: b}` as a line of a block: sound, and never what was meant.
-_GLUED_BRACKET = re.compile(r"\n *(?:- ++)*+[A-Za-z_][\w.-]*+(?::|[ \t]++)[\[{](?!\{)[^\n]*:[ \t][^\n]*[\]}]")
+_GLUED = r" *(?:- ++)*+[A-Za-z_][\w.-]*+(?::|[ \t]++)[\[{](?!\{)[^\n]*:[ \t][^\n]*[\]}]"
+_GLUED_FIRST = re.compile(_GLUED)
+_GLUED_LATER = re.compile(rf"\n{_GLUED}")  # begins with a literal, so that it is searched for quickly
 _PURE_MISREADS = re.compile(r":[,\[\]{}]|\\u[dD][89a-fA-F]")
 
 HAS_C: bool = CParser is not None
@@ -36,10 +38,11 @@ def event_reader(text: str, use_c: bool) -> Callable[[], Any]:
 def read_differently(text: str, use_c: bool) -> bool:
     """Whether a text has what this event parser takes for something else than YAML 1.2 says.
 
-    Both may read a merge conflict as text, and a name with brackets right behind it as a part of a key. libyaml takes the ``?`` of ``[?a]`` for a key indicator; ruamel.yaml lets
-    escaped half surrogates pass and makes ``{a:}`` one word.
+    Both may read a merge conflict as text, and a name with brackets right behind it as a part of a key. libyaml takes
+    the ``?`` of ``[?a]`` for a key indicator; ruamel.yaml lets escaped half surrogates pass and makes ``{a:}`` one
+    word.
     """
-    if "<<<<<<<" in text or ">>>>>>>" in text or _GLUED_BRACKET.search(text):
+    if "<<<<<<<" in text or ">>>>>>>" in text or _GLUED_FIRST.match(text) or _GLUED_LATER.search(text):
         return True
     if use_c:
         return "?" in text and _GLUED_QUESTION.search(text) is not None

@@ -24,7 +24,7 @@ class Limit:
 
 FILE_SIZE = Limit(
     "The file's size",
-    10_000_000,
+    5_000_000,
     "characters",
     "nothing in it is analysed. Split the file.",
 )

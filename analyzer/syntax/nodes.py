@@ -142,6 +142,11 @@ class Sequence(Node):
         return f"Sequence({self.items!r}@{self.start}-{self.end})"
 
 
+def is_cut(node: Node) -> bool:
+    """Whether a node is a map or list some of which could not be read: what it was meant to be is not known."""
+    return isinstance(node, Mapping | Sequence) and node.partial
+
+
 class Comment:
     """A comment from its ``#`` to the end of the line; ``own_line`` when nothing but blanks stands before it."""
 

@@ -105,7 +105,7 @@ class Project:
         self._listings: dict[str, tuple[str, ...]] = {}
         self._manifests: dict[str, _Loaded] = {}
         self._results: dict[tuple[str, ...], tuple[ConnectorResult, Trace]] = {}
-        self._calls: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._calls: dict[str, tuple[str, ...]] = {}
         self._connector_names: dict[str, str | None] = {}
         self._names: dict[str, str | None] | None = None
         self._workflows: dict[str, list[str]] | None = None
@@ -171,6 +171,7 @@ class Project:
     def invalidate(self, path: str) -> None:
         """Forget what is known of a file or folder, because it has changed, come or gone."""
         self._documents.pop(path, None)
+        self._calls.pop(path, None)
         self._reasons.pop(path, None)
         self._listings.pop(path, None)
         self._listings.pop(os.path.dirname(path), None)
@@ -453,18 +454,21 @@ class Project:
 
     def calls_of(self, path: str) -> tuple[str, ...]:
         """The names of the workflows that a Workfile calls literally, in document order."""
+        self._touch(path)
+        known = self._calls.get(path)
+        if known is None:
+            known = self._calls[path] = self._read_calls(path)
+        return known
+
+    def _read_calls(self, path: str) -> tuple[str, ...]:
         document = self.document(path)
         if document is None or b"wf.call" not in document.data:
             return ()
-        known = self._calls.get(path)
-        if known is not None and known[0] == document.digest:
-            return known[1]
         names: dict[str, None] = {}
         for node in walk(document.tree.root) if document.tree.root is not None else ():
             callee = node.get("wf.call") if isinstance(node, Mapping) else None
             if isinstance(callee, Scalar) and isinstance(callee.value, str) and "{{" not in callee.value:
                 names[callee.value] = None
-        self._calls[path] = (document.digest, tuple(names))
         return tuple(names)
 
     def _index(self) -> dict[str, str | None]:

@@ -10,7 +10,15 @@ from typing import Final
 from analyzer.expressions.faults import CONVERSION, KIND, Fault
 from analyzer.expressions.values import Marked, Value, is_marked, strip_marks, to_json
 from sim_runtime.core.advance import advance_list, advances
-from sim_runtime.core.calling import MAX_REISSUES, derived_key, key_clashes, placeholder, prepare_call, result_of
+from sim_runtime.core.calling import (
+    MAX_REISSUES,
+    derived_key,
+    key_clashes,
+    placeholder,
+    prepare_call,
+    result_of,
+    timeout_of,
+)
 from sim_runtime.core.definition import CallDef, StepDef
 from sim_runtime.core.failing import (
     emit_failed,
@@ -69,6 +77,7 @@ def _prepare(tx: Tx, at: Address, step: StepDef, frame: Frame) -> int | Raised:
     try:
         arguments, problem = prepare_call(tx, call, step.parent, at[:-1])
         base = _explicit_key(tx, at, step, call) if problem is None else None
+        timeout = timeout_of(tx, step, at)
     except Fault as fault:
         return fail_by_fault(tx, at, step, fault)
     if problem is not None:
@@ -80,7 +89,7 @@ def _prepare(tx: Tx, at: Address, step: StepDef, frame: Frame) -> int | Raised:
     if _must_ask(tx, id_, call, key, arguments):
         tx.emit("hold.entered", id_, reason="reissue", allowed=["succeed", "fail"])
         return HELD
-    attempt = Attempt(call.action, call.effect, call.idempotency, arguments, call.connection, key, step.timeout_us, 0)
+    attempt = Attempt(call.action, call.effect, call.idempotency, arguments, call.connection, key, timeout, 0)
     _emit_prepared(tx, id_, call, attempt, 1, base)
     return CLOSED
 
@@ -104,7 +113,7 @@ def _must_ask(tx: Tx, id_: str, call: CallDef, key: str | None, arguments: Value
     """Whether sending the call could repeat an effect, or would be another call under a used key."""
     if key is not None:
         return key_clashes(tx, call.action, key, arguments)
-    return call.effect == "write" and not call.safe and id_ in tx.state.unsure
+    return call.effect == "write" and not call.safe and tx.state.unsure.get(id_) is True
 
 
 def _emit_prepared(tx: Tx, id_: str, call: CallDef, attempt: Attempt, number: int, base: str | None) -> None:

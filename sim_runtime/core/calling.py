@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from analyzer.expressions.faults import Fault
+from analyzer.expressions.faults import KIND, RANGE, Fault
+from analyzer.expressions.times import Duration
 from analyzer.expressions.values import Value, equal, from_json
-from sim_runtime.core.definition import CallDef, ListDef
+from analyzer.language.durations import parse_duration
+from sim_runtime.core.definition import CallDef, ListDef, StepDef
 from sim_runtime.core.fitting import json_of, without_nulls
 from sim_runtime.core.frames import Failure
 from sim_runtime.core.transaction import Tx
@@ -25,6 +27,19 @@ def prepare_call(tx: Tx, call: CallDef, steps: ListDef, at: Address) -> tuple[Va
         message = f"the arguments of `{call.action}` do not fit its input: {faults[0]}"
         return arguments, Failure("input.invalid", message, {"faults": list(faults)}, "")
     return arguments, None
+
+
+def timeout_of(tx: Tx, step: StepDef, at: Address) -> int | None:
+    """The microseconds of ``timeout``, None when there is none. Raises ``Fault``."""
+    if step.timeout is None:
+        return None
+    value = tx.condition(step.timeout, step.parent, at[:-1])
+    us = value.us if isinstance(value, Duration) else parse_duration(value) if isinstance(value, str) else None
+    if us is None:
+        raise Fault(KIND, "a timeout is a duration")
+    if us <= 0:
+        raise Fault(RANGE, "a timeout is longer than nothing")
+    return us
 
 
 def derived_key(tx: Tx, id_: str, base: str | None) -> str:

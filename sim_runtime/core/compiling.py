@@ -140,7 +140,8 @@ class _Compiler:
             raise CannotRun(f"the step `{step.path}` has no subject")
         found = StepDef(step.id, step.kind, parent, index, when=_value(step.keys.get("when")))
         found.on_fail, found.on_unknown = step.on_fail, step.on_unknown
-        found.timeout_us = step.timeout_us
+        if step.kind in ("action", "wf.call"):
+            found.timeout = _value(step.keys.get("timeout"))
         if step.recovery is not None:
             found.recovery = _recovery(step.recovery, self.workflow)
         if step.retry is not None:

@@ -138,7 +138,7 @@ class StepDef:
     subject: Program | None = None
     call: CallDef | None = None
     undo: CallDef | None = None
-    timeout_us: int | None = None
+    timeout: Program | None = None
     retry: RetryDef | None = None
     on_fail: str = "fail"
     on_unknown: str | None = None

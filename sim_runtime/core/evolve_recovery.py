@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from sim_runtime.core.frames import Attempt, Broken, Failure, Frame, Hold, Members, Recovering, Run, State, Undo
+from sim_runtime.core.frames import (
+    Attempt,
+    Authorization,
+    Broken,
+    Failure,
+    Frame,
+    Hold,
+    Members,
+    Recovering,
+    Run,
+    State,
+    Undo,
+)
 from sim_runtime.core.tree import put, update
 from sim_runtime.history.paths import Address, address_of
 from sim_runtime.history.records import Record
@@ -38,6 +50,7 @@ def decided(state: State, record: Record, address: Address) -> None:
         _undo_decided(state, record)
         return
     update(state, address, record.seq, lambda frame: _apply(frame, record))
+    _settle(state, record.id)
 
 
 def _apply(frame: Frame, record: Record) -> None:
@@ -58,7 +71,7 @@ def _apply(frame: Frame, record: Record) -> None:
         frame.phase = "reissue"
         frame.failure = None
     else:
-        frame.authorized = data["actor"]
+        frame.authorized = Authorization(data["actor"], record.at)
 
 
 def _failure(record: Record, failed: str) -> Failure:
@@ -94,6 +107,13 @@ def _undo_decided(state: State, record: Record) -> None:
 
 def _count(state: State, of: str) -> None:
     state.compensated = state.compensated.set(of, (state.compensated.get(of) or 0) + 1)
+    _settle(state, of)
+
+
+def _settle(state: State, id_: str) -> None:
+    """It is known now what an action did."""
+    if state.unsure.get(id_):
+        state.unsure = state.unsure.set(id_, False)
 
 
 def _scope(record: Record, address: Address) -> Address:
@@ -106,7 +126,7 @@ def _scope(record: Record, address: Address) -> Address:
 def _recovery(state: State, record: Record, address: Address) -> None:
     data = record.data
     failure = Failure(data["code"], data["message"], data["details"], data["failed"], seq=record.seq)
-    recovering = Recovering(failure, tuple(data["set"]), data["next_generation"], data["time"], data["delay"])
+    recovering = Recovering(failure, tuple(data["set"]), data["next_generation"], data["since"], data["delay"])
 
     def change(frame: Frame) -> None:
         frame.recovery = recovering

@@ -192,12 +192,13 @@ class Undo(NamedTuple):
 
 
 class Recovering(NamedTuple):
-    """An activation of a recovery scope: ``stage`` is ``decided``, ``delay``, ``elapsed`` or ``superseded``."""
+    """An activation of a recovery scope, whose delay counts from ``since``. ``stage`` is ``decided``, ``delay``,
+    ``elapsed`` or ``superseded``."""
 
     failure: Failure
     redo: tuple[str, ...]
     generation: int
-    at: int
+    since: int
     delay: int
     stage: str = "decided"
     queue: tuple[str, ...] = ()
@@ -210,6 +211,13 @@ class Broken(NamedTuple):
 
     failure: Failure
     how: str
+
+
+class Authorization(NamedTuple):
+    """An operator allowed one recovery past the limit."""
+
+    actor: str
+    at: int
 
 
 class Handling(NamedTuple):
@@ -225,7 +233,7 @@ TERMINAL: Final = frozenset({"succeeded", "skipped", "continued", "failed", "lef
 class Frame:
     """One execution of a run, list or step. ``index`` is the place in its list, ``cursor`` how far a list has come.
     ``open`` and ``held`` count timers, subscriptions and child runs, and holds, in it and below it. ``seqs`` are the
-    records about it. ``authorized`` is the actor who allowed a recovery past its limit."""
+    records about it. ``authorized`` allows one recovery past the limit."""
 
     __slots__ = (
         "_binding",
@@ -264,7 +272,7 @@ class Frame:
         self.handling: Handling | None = None
         self.hold: Hold | None = None
         self.recovery: Recovering | None = None
-        self.authorized: str | None = None
+        self.authorized: Authorization | None = None
         self.open = 0
         self.held = 0
         self.seqs: tuple[int, ...] = ()

@@ -8,7 +8,7 @@ from analyzer.expressions.faults import Fault
 from sim_runtime.core.calling import MAX_REISSUES, prepare_call
 from sim_runtime.core.definition import RecoveryDef
 from sim_runtime.core.failing import emit_failed, release_open
-from sim_runtime.core.frames import Attempt, Failure, Frame, Recovering, Undo
+from sim_runtime.core.frames import Attempt, Authorization, Failure, Frame, Recovering, Undo
 from sim_runtime.core.places import step_of
 from sim_runtime.core.redo import redo_set
 from sim_runtime.core.transaction import AGAIN, BUSY, CLOSED, HELD, OUT, Raised, Tx, fault_failure, limited
@@ -39,8 +39,8 @@ def _activations(tx: Tx, id_: str, recovery: RecoveryDef) -> int:
     return sum(tx.at - recovery.within_us < instant <= tx.at for instant in tx.state.activations.get(id_) or ())
 
 
-def _decide(tx: Tx, at: Address, recovery: RecoveryDef, failure: Failure, actor: str | None) -> None:
-    data = {"authorized_by": actor} if actor is not None else {}
+def _decide(tx: Tx, at: Address, recovery: RecoveryDef, failure: Failure, allowed: Authorization | None) -> None:
+    data = {"authorized_by": allowed.actor} if allowed is not None else {}
     tx.emit(
         "recovery.decided",
         identity_of(at),
@@ -53,6 +53,7 @@ def _decide(tx: Tx, at: Address, recovery: RecoveryDef, failure: Failure, actor:
         set=redo_set(tx, at, recovery.redo, failure.failed),
         next_generation=tx.state.last_generation + 1,
         delay=recovery.delay_us,
+        since=allowed.at if allowed is not None else tx.at,
         **data,
     )
 
@@ -64,7 +65,7 @@ def advance_recovery(tx: Tx, at: Address, recovering: Recovering) -> int:
     """Go on with an activation: the delay, the superseding, each compensation, the next generation."""
     stage = recovering.stage
     if stage == "decided" and recovering.delay:
-        tx.emit("timer.set", identity_of(at), timer="delay", deadline=recovering.at + recovering.delay)
+        tx.emit("timer.set", identity_of(at), timer="delay", deadline=recovering.since + recovering.delay)
         return BUSY
     if stage == "delay":
         return BUSY

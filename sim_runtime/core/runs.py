@@ -8,6 +8,7 @@ from analyzer.expressions.faults import KIND, Fault
 from analyzer.expressions.times import MAX_TIMESTAMP_US
 from analyzer.expressions.values import Value, from_json, is_marked
 from sim_runtime.core.advance import advance_list, advances
+from sim_runtime.core.calling import timeout_of
 from sim_runtime.core.definition import Definition, RecoveryDef, StateDef, StepDef
 from sim_runtime.core.failing import (
     emit_failed,
@@ -305,14 +306,15 @@ def _call_child(tx: Tx, at: Address, step: StepDef) -> int | Raised | None:
     id_ = identity_of(at)
     try:
         inputs = tx.value(step.inputs, step.parent, at[:-1])
+        timeout = timeout_of(tx, step, at)
     except Fault as fault:
         return fail_by_fault(tx, at, step, fault)
     if not is_marked(inputs):
         inputs, _ = read_inputs(step.callee, json_of(inputs))
     root = tx.state.run.run_id
     tx.emit("child.started", id_, child=f"{root}/{id_}", workflow=step.callee.workflow, inputs=inputs)
-    if step.timeout_us is not None:
-        tx.emit("timer.set", id_, timer="timeout", deadline=min(tx.at + step.timeout_us, MAX_TIMESTAMP_US))
+    if timeout is not None:
+        tx.emit("timer.set", id_, timer="timeout", deadline=min(tx.at + timeout, MAX_TIMESTAMP_US))
     return None
 
 

@@ -416,6 +416,7 @@ KINDS: Final[dict[str, Kind]] = {
             "set": Field("list", "The identities that are superseded, with everything below them."),
             "next_generation": _integer("The resulting generation."),
             "delay": Field("duration", "The declared delay before compensation."),
+            "since": _time("When the delay began: the decision's instant, or that of an operator's authorization."),
             "authorized_by": _maybe("text", "The actor, when an operator authorized it; it then does not count."),
         },
         ends=True,

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from analyzer.cache import digest_of
 from analyzer.driver import Engine
 from analyzer.findings import Edit, Finding, Fix, Range, Related
 
@@ -134,6 +135,8 @@ class FileResult:
     comments: list[tuple[int, int, str, bool]]
     dependencies: tuple[str, ...]
     reads_index: bool
+    text: str
+    digest: str
 
 
 def check_file(
@@ -143,6 +146,8 @@ def check_file(
         with Path(log).open("a") as stream:
             stream.write(f"{Path(path).name}\n")
     text = read(path) if text is None else text
+    there = path in OVERLAYS or Path(path).exists()
+    data = text.encode("utf-8", "surrogatepass") if path in OVERLAYS or not there else Path(path).read_bytes()
     findings: list[Finding] = []
     comments: list[tuple[int, int, str, bool]] = []
     dependencies = [path]
@@ -160,7 +165,14 @@ def check_file(
             dependencies.append(other)
             context += f" ({read(other)})"
         findings.extend(_finding(path, number, found, context) for found in MARK.finditer(content))
-    return FileResult(sorted(findings, key=Finding.sort_key), comments, tuple(dependencies), "reads-index" in text)
+    return FileResult(
+        sorted(findings, key=Finding.sort_key),
+        comments,
+        tuple(dependencies),
+        "reads-index" in text,
+        text.removeprefix("\ufeff"),
+        digest_of(data) if there else "",
+    )
 
 
 def _finding(path: str, number: int, found: re.Match[str], context: str) -> Finding:

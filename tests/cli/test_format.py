@@ -95,9 +95,7 @@ def test_what_the_layout_has_no_place_for_is_announced_and_fails_a_check(run, pu
     file = put("a.workfile.yaml", "odd: 1  \n")
     ran = run("format")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == (
-        "a.workfile.yaml stays as it is: the layout has no place for it\n1 file looked at, 0 changed\n"
-    )
+    assert ran.err == ("a.workfile.yaml stays as it is: the layout has no place for it\n1 file looked at, 0 changed\n")
     assert file.read_text() == "odd: 1  \n"
     assert run("format", "--check").code == 1
     ran = run("format", "-", "--check", stdin=b"odd: 1\n")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from analyzer.language.suggest import MAX_SUGGESTIONS
 from analyzer.suppressions import MAX_NAMES, MAX_UNUSED, find_directives
 
 
@@ -217,6 +218,14 @@ def test_very_many_suppressions_cost_little():
     assert len(find_directives(mark * 100_000, [(1, 1, mark * 100_000, True)])) == MAX_NAMES + 1
 
 
+def test_nearest_names_are_looked_for_so_many_times(check):
+    found = check("x: 1 # workfile: ignore[bad-valu]\n" * (MAX_SUGGESTIONS + 1))
+    assert "Did you mean `bad-value`?" in found[MAX_SUGGESTIONS - 1]["message"]
+    assert found[MAX_SUGGESTIONS]["message"].endswith(
+        "there is no rule `bad-valu`. `workfile explain` lists the rules."
+    )
+
+
 def test_the_first_name_in_the_file_is_the_one_that_is_used(check):
-    text = "# workfile: ignore[document]\n# workfile: ignore[bad-value, document.structure]\nx: !bad-value\n"
+    text = "# workfile: ignore[document.structure]\n# workfile: ignore[bad-value, unknown-key]\nx: !bad-value\n"
     assert places(check(text)) == [("unused-suppression", 2, 20), ("unused-suppression", 2, 31)]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """Workfiles made at random, valid and bounded, and a world whose answers are a function of the call alone."""
 
 from __future__ import annotations

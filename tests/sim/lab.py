@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """A laboratory for the runtime: Workfiles as text, a scripted outside world with a ledger of its own, and the checks that
 hold for every run whatever it does."""
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """Ambiguous outcomes (profile: Ambiguous Outcomes and on_unknown; language page, section 5)."""
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """Retry, timeouts, late results, handlers and keys (language page, section 5)."""
 
 from __future__ import annotations
-
-import pytest
 
 from sim_runtime.core.definition import RetryDef
 from sim_runtime.core.failing import retry_delay
@@ -241,3 +240,13 @@ def test_other_arguments_under_a_used_key_are_not_sent() -> None:
     from sim_runtime.driver.protocol import Decision
 
     assert not made.decide(Decision("c", "dana", "reissue")).accepted
+
+
+def test_a_timeout_may_be_evaluated() -> None:
+    text = "inputs: { t: duration }\nsteps: [ { a: { lab.get: {}, timeout: '{{ inputs.t }}' } } ]"
+    made = run(text, {"a": [ok("x", latency=9 * S)]}, inputs={"t": "5s"})
+    assert made.report()["failure"]["code"] == "timeout"
+    assert first(made, "action.prepared").data["timeout"] == 5 * S
+    made = run(text, inputs={"t": "0s"})
+    assert made.report()["failure"]["code"] == "fault.range"
+    assert calls(made) == []

@@ -1,6 +1,9 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """Sequences, guards, choices, groups, values, results and endings."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 
@@ -276,3 +279,20 @@ def test_latency_moves_the_clock_and_a_call_out_is_running() -> None:
     assert made.report()["clock"]["now"] == "2026-01-01T00:00:03Z"
     made = run("steps: [ { a: { lab.send: {} } } ]", {"a": [ok("x", latency=5 * S)]})
     assert made.report()["clock"]["now"] == "2026-01-01T00:00:05Z"
+
+
+def test_a_long_stretch_without_boundaries_is_cut_into_transactions() -> None:
+    made = run(
+        "inputs: { xs: 'list[integer]' }\nsteps: [ { e: { wf.for_each: '{{ inputs.xs }}', steps: [ { l: { wf.let: { x: '{{ item }}' } } } ] } } ]",
+        inputs={"xs": list(range(700))},
+    )
+    assert made.status == "succeeded"
+    ends = [each.seq for each in made.records if each.boundary]
+    assert max(two - one for one, two in pairwise(ends)) <= 260
+    assert made.report()["bindings"]["e"][699] == {"l": {"x": 699}}
+
+
+def test_steps_nested_too_deeply_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sim_runtime.core.advance.MAX_DEPTH", 2)
+    made = run("steps: [ { a: { wf.group: [ { b: { wf.group: [ { c: { lab.get: {} } } ] } } ] } } ]")
+    assert (made.report()["failure"]["code"], made.report()["failure"]["path"]) == ("fault.limit", "a.b.c")

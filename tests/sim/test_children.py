@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """Child runs (language page, section 5, "Child runs")."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """Suspension, resumption and crashes (profile: Suspension and Resumption)."""
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def test_an_interrupted_read_is_reissued_as_a_part_of_the_same_attempt() -> None
         {"a": [fail("busy"), ok("x")]},
         crashes=[after("action.dispatched"), after("action.dispatched", nth=2)],
     )
-    assert [call["attempt"] for call in made.report()["calls"]] == [1, 1, 1] or made.status == "succeeded"
+    assert made.status == "succeeded"
     assert not trace(made, "action.ambiguous")
     assert outside(made).calls[1].interrupted
     assert [each.data["reissue"] for each in made.records if each.kind == "action.dispatched"][:3] == [0, 1, 2]
@@ -170,7 +171,7 @@ def test_resumption_evaluates_nothing_again_that_is_recorded() -> None:
 @requirement("D-SUS-01")
 def test_an_event_is_acknowledged_by_its_durable_record_only() -> None:
     text = "steps: [ { w: { wf.wait_for: lab.ping, match: { id: a }, timeout: 9h } } ]"
-    made = make(text).finish() if False else make(text, until=M).finish()
+    made = make(text, until=M).finish()
     assert made.deliver("lab.ping", {"id": "b"}).reason == "unmatched"
     reply = made.deliver("lab.ping", A, "e-1")
     assert reply.accepted
@@ -227,7 +228,7 @@ def test_what_suspended_and_held_mean() -> None:
     ).finish()
     held = make("steps: [ { a: { lab.send: {}, on_unknown: halt } } ]", {"a": [unknown()]}).finish()
     assert (timer.status, delay.status, held.status) == ("suspended", "suspended", "held")
-    assert not (timer.over or delay.over or held.over)
+    assert [made.over for made in (timer, delay, held)] == [False] * 3
     assert delay.report()["waiting"] == [{"kind": "retry", "path": "a", "deadline": "2026-01-01T01:00:00Z"}]
 
 

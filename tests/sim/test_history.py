@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """What history holds (profile: Abstract Run History). Dry runs (language page, section 7)."""
 
 from __future__ import annotations

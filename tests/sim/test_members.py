@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """``wf.parallel`` and ``wf.for_each``: order, concurrency, failures and siblings (language page, section 5)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """Compensation (profile: Compensation with undo)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - Workfiles stand on the lines that people would write them on.
 """``wf.wait`` and ``wf.wait_for`` (profile: wf.wait_for; language page, section 7)."""
 
 from __future__ import annotations

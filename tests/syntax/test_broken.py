@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.syntax.nodes import Mapping, Scalar, plain_value, walk
+from analyzer.syntax.nodes import Mapping, Scalar, is_cut, plain_value, walk
 from tests.syntax.trees import CORPUS, corpus_texts, everything, nest, read
 
 # (text, [(line, column, end line, end column, part of the message)], the tree's value); lines and columns from 1.
@@ -25,6 +25,19 @@ CASES: list[tuple[str, list[Place], Any]] = [
     ("a: 1\n@b: 2\nc: 3\n", [(2, 1, 2, 2, "`@` cannot start a key")], {"a": 1, "b": 2, "c": 3}),
     ("a: 1\n}\nb: 2\n", [(2, 1, 2, 2, "`}` closes nothing")], {"a": 1, "b": 2}),
     ("a:\n  b: 1\n}} c: 2\n", [(3, 1, 3, 3, "`}` closes nothing")], {"a": {"b": 1}, "c": 2}),
+    # Keys and brackets.
+    ("a {b: 1}\nc: 2\n", [(1, 1, 1, 2, "no colon; write `a: …`")], {"a": {"b": 1}, "c": 2}),
+    ("a:{b: 1}\nc: 2\n", [(1, 2, 1, 3, "needs a space after it; write `a: …`")], {"a": {"b": 1}, "c": 2}),
+    ("- a [b: 1]\n- c: 2\n", [(1, 3, 1, 4, "no colon; write `a: …`")], [{"a": [{"b": 1}]}, {"c": 2}]),
+    ("x: {a:{b: 1}}\n", [(1, 6, 1, 7, "needs a space after it; write `a: …`")], {"x": {"a": {"b": 1}}}),
+    ("x: {a b:{c: 1}}\n", [(1, 8, 1, 9, "needs a space after it")], {"x": {"a b": {"c": 1}}}),
+    ("s:\n  -a: 1\n  - b: 2\n", [(2, 3, 2, 4, "one `-` and a space")], {"s": [{"a": 1}, {"b": 2}]}),
+    ("s:\n  -a:\n      x: 1\n  - b: 2\n", [(2, 3, 2, 4, "one `-`")], {"s": [{"a": {"x": 1}}, {"b": 2}]}),
+    ("s:\n\t- a: 1\n  - b: 2\n", [(2, 1, 2, 2, "A tab cannot")], {"s": [{"a": 1}, {"b": 2}]}),
+    ("s:\n\t- a:\n      x: 1\n  - b: 2\n", [(2, 1, 2, 2, "A tab cannot")], {"s": [{"a": {"x": 1}}, {"b": 2}]}),
+    ("i: {a: list[b], c: 1}\n", [(1, 8, 1, 15, 'must be quoted: `"list[b]"`')], {"i": {"a": "list[b]", "c": 1}}),
+    ('i: {a: enum["x"]?}\n', [(1, 8, 1, 18, "`'enum[\"x\"]?'`")], {"i": {"a": 'enum["x"]?'}}),
+    ("i: {a: b[0].c, d: 1}\n", [(1, 8, 1, 14, "this text must be quoted")], {"i": {"a": "b[0].c", "d": 1}}),
     # Values.
     ("a: b: c\nd: 1\n", [(1, 5, 1, 6, "`:` inside this text must be quoted")], {"a": "b: c", "d": 1}),
     ("a: @foo\nb: 1\n", [(1, 4, 1, 5, "`@` cannot start a value; quote it")], {"a": "@foo", "b": 1}),
@@ -157,6 +170,67 @@ def test_the_line_break_makes_no_difference(text: str, line_break: str) -> None:
     assert places(text) == places(text.replace("\n", line_break))
 
 
+@pytest.mark.parametrize(
+    ("text", "partial"),
+    [
+        ("a: {b: 1, c", ["root", "a"]),
+        ("a: {b: 1, c\nd: 1\n", ["a"]),
+        ("a: {b: [1\nd: 1\n", ["a", "b"]),
+        ("a:\n  b: 'x", ["root", "a"]),
+        ("a:\n  b: 1\n  c\nd: {e: 1}\n", []),
+        ("a:\n  b: 1\n  ]\nd: {e: 1}\n", ["a"]),
+        ("a: {b: 1}\nd: @x", []),
+        ("{", ["root"]),
+    ],
+)
+def test_what_may_be_incomplete_is_marked(text: str, partial: list[str]) -> None:
+    found = []
+    stack: list[tuple[str, Any]] = [("root", read(text).root)]
+    while stack:
+        name, node = stack.pop()
+        if is_cut(node):
+            found.append(name)
+        for entry in reversed(node.entries) if isinstance(node, Mapping) else ():
+            assert isinstance(entry.key, Scalar)
+            stack.append((entry.key.text, entry.value))
+    assert found == partial
+
+
+def test_a_half_typed_last_word_is_broken() -> None:
+    root = read("a: {b: 1, c").root
+    assert isinstance(root, Mapping)
+    inner = root.get("a")
+    assert isinstance(inner, Mapping)
+    assert [(entry.key.text, entry.key.broken) for entry in inner.entries if isinstance(entry.key, Scalar)] == [
+        ("b", False),
+        ("c", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("i: {a: list[b]}\n", 'i: {a: "list[b]"}\n'),
+        ('i: {a: enum["x"]}\n', "i: {a: 'enum[\"x\"]'}\n"),
+        ("a: {{ x }}\n", 'a: "{{ x }}"\n'),
+        ("a: {{ x }} y\n", 'a: "{{ x }} y"\n'),
+        ("a: {b: {{ x[0] }}, c: 2}\n", 'a: {b: "{{ x[0] }}", c: 2}\n'),
+        ('a: {{ x == "y" }} z\n', "a: '{{ x == \"y\" }} z'\n"),
+    ],
+)
+def test_what_must_be_quoted_can_be_quoted(text: str, mended: str) -> None:
+    (problem,) = read(text).problems
+    assert problem.fix is not None
+    _, start, end, quoted = problem.fix
+    assert text[:start] + quoted + text[end:] == mended
+    assert not read(mended).problems
+
+
+def test_what_no_quote_can_hold_gets_no_fix() -> None:
+    (problem,) = read('a: {{ x == "y" }} it\'s\n').problems
+    assert problem.fix is None
+
+
 def test_rules_are_named() -> None:
     rules = {case[0]: [problem.rule for problem in read(case[0]).problems] for case in CASES}
     assert rules["a: 1\n---\nb: [\n"] == ["multiple-documents"]
@@ -186,7 +260,8 @@ def test_each_region_is_told_once_and_the_rest_is_sound() -> None:
     sound = [entry.key.value for entry in tree.root.entries if isinstance(entry.key, Scalar) and not entry.key.broken]
     assert sound == ["a", "b", "c", "d", "g", "j"]
     broken = [node.text for node in walk(tree.root) if isinstance(node, Scalar) and node.broken]
-    assert broken == ['"x', "@", "h: i"]
+    # The `1` is the last word of a list that is not closed: it may be half typed.
+    assert broken == ['"x', "1", "@", "h: i"]
 
 
 # --- text that is being typed ----------------------------------------------------------------------------------------

@@ -161,7 +161,8 @@ def test_outcomes_of_actions_are_those_that_can_be(tmp_path: Path) -> None:
           - unsure: { lab.void: {}, on_unknown: fail }
         """,
     )
-    coverage = play(path, "actions: { lab.pay: [{ ambiguous: { code: gone } }, { fail: { code: busy } }, { succeed: { value: v } }] }")
+    answers = "[{ ambiguous: { code: gone } }, { fail: { code: busy } }, { succeed: { value: v } }]"
+    coverage = play(path, f"actions: {{ lab.pay: {answers} }}")
     outcomes: dict[str, dict[str, int]] = {}
     for (step, kind, outcome), count in hits(coverage).items():
         if kind == "action":
@@ -394,7 +395,9 @@ def test_json(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("covered", "total", "share"), [(0, 0, 100.0), (1, 3, 33.3), (9_999, 10_000, 99.9), (5, 5, 100.0)])
+@pytest.mark.parametrize(
+    ("covered", "total", "share"), [(0, 0, 100.0), (1, 3, 33.3), (9_999, 10_000, 99.9), (5, 5, 100.0)]
+)
 def test_a_percentage_is_100_only_when_all_is_covered(covered: int, total: int, share: float) -> None:
     assert percent(covered, total) == share
 

@@ -30,8 +30,8 @@ from tests.sim.lab import (
     D,
     H,
     M,
-    S,
     Outside,
+    S,
     Scripted,
     after,
     definition,
@@ -80,7 +80,8 @@ def bars(found: Row) -> list[tuple[str, str]]:
 
 
 def test_an_action_that_is_retried() -> None:
-    found = row(picture("steps: [ { a: { lab.put: {}, retry: { attempts: 3, delay: 1m } } } ]", {"lab.put": [fail("busy"), ok()]}), "a")
+    text = "steps: [ { a: { lab.put: {}, retry: { attempts: 3, delay: 1m } } } ]"
+    found = row(picture(text, {"lab.put": [fail("busy"), ok()]}), "a")
     assert found.note == "lab.put"
     assert bars(found) == [("step", "good"), ("call", "failed"), ("retry", ""), ("call", "succeeded")]
     assert marks(found) == ["attempt", "failure", "attempt", "success"]
@@ -100,7 +101,10 @@ def test_branches_iterations_handlers_probes_and_children_have_lanes() -> None:
             - put:
                 lab.send: {}
                 on_unknown: reconcile
-                reconcile: { steps: [ { probe: { lab.look: {} } } ], outcome: "{{ probe.found }}", result: { value: v } }
+                reconcile:
+                  steps: [ { probe: { lab.look: {} } } ]
+                  outcome: "{{ probe.found }}"
+                  result: { value: v }
                 catch: [ { steps: [ { log: { lab.put: {} } } ] } ]
     """
     child = "name: child\nsteps: [ { inner: { lab.get: {} } } ]"
@@ -220,7 +224,8 @@ def test_a_crash_before_anything_was_written_and_a_fork() -> None:
     assert (len(made.crash_log), len(copy.crash_log)) == (1, 2)
     assert copy.crash_log[1].back is None
     found = picture_of(copy, {**made.report(), "status": "running"})
-    assert f"the executor died at +0s, after record {len(made.records)}, and is down" in [line.title for line in found.lines]
+    title = f"the executor died at +0s, after record {len(made.records)}, and is down"
+    assert title in [line.title for line in found.lines]
 
 
 def test_what_is_still_going_on_has_an_open_end() -> None:
@@ -267,12 +272,14 @@ def test_rows_and_moments_past_the_bound_are_told() -> None:
     assert len(found.axis.moments) == MAX_MOMENTS
     assert found.drawn < found.records
     (omission,) = found.omissions
-    assert omission == f"The picture ends at record {found.drawn:,}, +0s; {found.records - found.drawn:,} later records are left out."
+    rest = f"{found.records - found.drawn:,} later records are left out"
+    assert omission == f"The picture ends at record {found.drawn:,}, +0s; {rest}."
     assert len(svg(found)) < 3_000_000
 
 
 def test_the_words_on_the_page_are_bounded() -> None:
-    made = make(f"steps: [ {{ each: {{ wf.for_each: {list(range(600))}, steps: [ {{ a: {{ lab.get: {{}} }} }} ] }} }} ]").finish()
+    loop = f"steps: [ {{ each: {{ wf.for_each: {list(range(600))}, steps: [ {{ a: {{ lab.get: {{}} }} }} ] }} }} ]"
+    made = make(loop).finish()
     text = page(picture_of(made, made.report()), made.records)
     assert text.count("<tr>") == MAX_LINES + 1
     assert f"The first {MAX_LINES:,} lines" in text
@@ -289,7 +296,8 @@ def test_long_gaps_are_compressed_and_short_ones_are_seen() -> None:
 
 def test_many_moments_become_narrower() -> None:
     def axis(count: int) -> float:
-        return axis_of([Record(number, 0, "run.suspended", "", 0, {}, boundary=True) for number in range(count)], []).slot
+        records = [Record(number, 0, "run.suspended", "", 0, {}, boundary=True) for number in range(count)]
+        return axis_of(records, []).slot
 
     assert axis(10) > axis(1_000) > axis(2_900) * 0.99
     assert axis(2_900) * 2_900 < 40_000

@@ -29,7 +29,8 @@ def sell(tmp_path: Path) -> Path:
 
 
 def test_the_package_loads_nothing_before_it_is_asked() -> None:
-    code = "import sys, sim_runtime; print([name for name in sys.modules if name.startswith(('sim_runtime.', 'analyzer'))])"
+    names = "[name for name in sys.modules if name.startswith(('sim_runtime.', 'analyzer'))]"
+    code = f"import sys, sim_runtime; print({names})"
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
     )
