@@ -53,6 +53,8 @@ def test_every_package_ships_its_types() -> None:
 def test_hooks_take_exactly_the_files_of_the_language() -> None:
     hooks = YAML(typ="safe").load(ROOT / ".pre-commit-hooks.yaml")
     assert [hook["id"] for hook in hooks] == ["workfile-check", "workfile-format"]
+    # They are called with files by name, which `exclude` does not touch otherwise.
+    assert all("--force-exclude" in hook["entry"].split() for hook in hooks)
     taken = ["Workfile", "a/Workfile", "a.workfile.yaml", "a/b.workfile.yml", "c.connector.yaml", "o.overlay.yaml"]
     passed_over = ["workfile.toml", "MyWorkfile", "a.yaml", "a.workfile.yaml.orig", "Workfile/readme.md", "s.scenario"]
     for hook in hooks:

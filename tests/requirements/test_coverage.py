@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 _ROW = re.compile(r"\{id: ([DRQ]-[A-Z]+-\d+)")
 _ID = re.compile(r"[DRQ]-[A-Z]+-\d+")
-_MARK = re.compile(r"mark\.requirement\(([^)]*)\)", re.DOTALL)
+_MARK = re.compile(r"(?:mark\.|@)requirement\(([^)]*)\)", re.DOTALL)
 
 
 def numbered() -> list[str]:
