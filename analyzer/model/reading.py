@@ -7,7 +7,7 @@ from collections.abc import Mapping as AbstractMapping
 from typing import Any, Final
 
 from analyzer.expressions.times import parse_timestamp
-from analyzer.language.durations import explain_duration_error, parse_duration
+from analyzer.language.durations import explain_duration_error, parse_duration, suggest_duration
 from analyzer.language.suggest import MAX_SUGGESTIONS, hint, nearest
 from analyzer.language.vocabulary import IDENTIFIER, NAME, REFERENCE, STANDARD_VERSION, VALUE_KINDS, KeySpec
 from analyzer.model.problems import EditDraft, FixDraft, Problems
@@ -274,9 +274,11 @@ class Reader:
             if spec.kind == "wait-timeout" and parse_timestamp(node.value) is not None:
                 return None
             message = explain_duration_error(node.value)
-            if spec.kind == "wait-timeout":
+            near = suggest_duration(node.value)
+            if spec.kind == "wait-timeout" and near is None and not node.value[:4].isdigit():
                 message += " A timestamp needs a date, a time and an offset: `2026-01-31T12:00:00Z`."
-            self.problems.report("invalid-value", node, f"`{spec.name}`: {message}")
+            fixes = [rename_fix(node, near)] if near else []
+            self.problems.report("invalid-value", node, f"`{spec.name}`: {message}", fixes=fixes)
             return None
         if microseconds == 0 and spec.kind in ("positive-duration", "timeout"):
             self.problems.report("invalid-value", node, f"`{spec.name}` must be longer than nothing, such as `30s`.")
