@@ -24,12 +24,11 @@ from analyzer.rules.registry import rule
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
 from analyzer.syntax.parse import Tree
 from analyzer.syntax.source import Source
+from analyzer.workspace.kept import Kept
 from analyzer.workspace.project import Document, Project, Trace, file_kind
 
 MAX_FINDINGS: Final = 2_000
 """Findings of one file that are reported; past them one more says so."""
-MAX_ANALYSES: Final = 256
-"""Analysed Workfiles that an engine keeps; the one analysed longest ago goes first."""
 
 MAX_CALLERS: Final = 1_000
 """Workfiles under a root that are looked through for calls; each is then a dependency of the result."""
@@ -73,7 +72,7 @@ class Engine:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._analyses: dict[str, tuple[str, Analysis]] = {}
+        self._analyses: Kept[Analysis] = Kept()
         self._busy: set[str] = set()
 
     def analysis(self, path: str) -> Analysis | None:
@@ -82,17 +81,15 @@ class Engine:
         if document is None or path in self._busy:
             return None
         known = self._analyses.get(path)
-        if known is not None and known[0] == document.digest:
-            self.project.replay(known[1].trace)
-            return known[1]
+        if known is not None and known.document.digest == document.digest:
+            self.project.replay(known.trace)
+            return known
         self._busy.add(path)
         try:
             analysis = self._analyse(path, document)
         finally:
             self._busy.discard(path)
-        self._analyses[path] = (document.digest, analysis)
-        if len(self._analyses) > MAX_ANALYSES:
-            del self._analyses[next(iter(self._analyses))]
+        self._analyses.put(path, analysis, len(document.data))
         return analysis
 
     def typed(self, path: str) -> Workflow | None:

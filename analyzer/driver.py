@@ -39,7 +39,8 @@ from analyzer.suppressions import CODE, RULE, Comment, apply_suppressions, find_
 FILES_PER_JOB = 8
 """Automatic jobs: below so many files for each process, starting one costs more than it saves."""
 MAX_JOBS = 64
-COLLECT_EVERY = 64
+COLLECT_AFTER = 1_500_000
+"""New objects, some 300 MB, after which what was dropped is collected: looking for it costs more than many files do."""
 NAME_RULE = "duplicate-workflow"
 """What compares the names of Workfiles; a text that is no file is not compared."""
 
@@ -346,11 +347,16 @@ class _Caches:
 
 def _check_here(works: Sequence[_Work], options: Options, texts: Mapping[str, str], done: _Counter) -> None:
     digests = Digests()
-    for number, work in enumerate(works, start=1):
+    for work in works:
         work.result = check_one(options.engine, work.path, texts.get(work.path), options.profiles, digests)
         done.add(1)
-        if number % COLLECT_EVERY == 0:
-            gc.collect(1)  # not the oldest: what this run keeps is there, and looking through it again is wasted
+        collect_when_due()
+
+
+def collect_when_due() -> None:
+    """Collect garbage when there may be much of it; to be called between files while collection is paused."""
+    if gc.get_count()[0] > COLLECT_AFTER:
+        gc.collect()
 
 
 def _check_misses(works: Sequence[_Work], options: Options, done: _Counter) -> None:

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TypeAlias
 
 from analyzer.cache import Digests, Record
-from analyzer.driver import Engine, check_one
+from analyzer.driver import Engine, check_one, collect_when_due
 
 CHUNKS_PER_JOB = 8
 MAX_CHUNK = 32
@@ -72,8 +72,10 @@ def _quiet_worker() -> None:
 
 def _check_chunk(paths: Sequence[str], engine: Engine, profiles: tuple[str, ...] | None) -> Results:
     digests = Digests()
-    results = {path: check_one(engine, path, None, profiles, digests) for path in paths}
-    gc.collect(1)
+    results: Results = {}
+    for path in paths:
+        results[path] = check_one(engine, path, None, profiles, digests)
+        collect_when_due()
     return results
 
 

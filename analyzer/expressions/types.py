@@ -7,6 +7,7 @@ every type; ``why`` never takes part in equality.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 MAX_DESCRIPTION: Final = 120
@@ -200,13 +201,18 @@ def constant(value: Any) -> Type:
     """The type of exactly one scalar constant (string, number, boolean or null)."""
     if value is None:
         return NULL
-    if value is True or value is False:
-        return Type("boolean", values=(value,))
-    if isinstance(value, int):
-        return Type("integer", values=(value,))
     if isinstance(value, float):
         return Type("integer" if value.is_integer() else "number", values=(value,))
-    return Type("string", values=(value,))
+    return _constant(value) if not isinstance(value, str) or len(value) <= _SHORT else Type("string", values=(value,))
+
+
+_SHORT: Final = 64
+
+
+@lru_cache(maxsize=4_096, typed=True)  # a file says the same few over and over
+def _constant(value: Any) -> Type:
+    kind = "boolean" if value is True or value is False else "integer" if isinstance(value, int) else "string"
+    return Type(kind, values=(value,))
 
 
 def enum_of(values: Iterable[Any]) -> Type:

@@ -171,7 +171,7 @@ class ValueTyper:
 
     def _check_literal(self, node: Node, wanted: Type) -> None:
         """The constraints beyond the static type, on every part that is wholly literal."""
-        if wanted.schema is None:
+        if wanted.schema is None or is_template(node):
             return
         if not any(is_template(part) or is_broken(part) for part in walk(node)) and not _has_absent(node, wanted):
             for where, message in literal_faults(wanted, node):

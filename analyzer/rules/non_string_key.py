@@ -53,4 +53,5 @@ Put quotes around the interpolation, or around the key: `"404": …` instead of 
 
 None.
 """,
+    fixable=True,
 )

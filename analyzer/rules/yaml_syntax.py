@@ -13,8 +13,9 @@ RULE = Rule(
 ## What it finds
 
 Text that is not YAML: a quote or bracket that is never closed, a line indented by a tab or to a column where nothing
-begins, a `key: value` without the blank after the colon, bytes that are not UTF-8. An unclosed quote or bracket is
-shown at its opener, and each broken region is one finding. Everything around it is still read and checked.
+begins, a `key: value` or a `key: {…}` without the colon or the blank after it, a type such as `list[string]` without
+quotes inside braces, bytes that are not UTF-8. An unclosed quote or bracket is shown at its opener, and each broken
+region is one finding. Everything around it is still read and checked.
 
 ## Why it matters
 
@@ -56,4 +57,5 @@ Close what the finding points at, or give the line the indentation of the keys b
 
 None.
 """,
+    fixable=True,
 )

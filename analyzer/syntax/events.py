@@ -13,7 +13,7 @@ try:
 except ImportError:
     CParser = None
 
-_GLUED_QUESTION = re.compile(r"[\[{,][ \t\r\n]*\?[^ \t\r\n]")
+_QUESTION = re.compile(r"\?[^ \t\r\n]")
 # `name {a: b}` and `name:{a: b}` as a line of a block: sound, and never what was meant.
 _GLUED = r" *(?:- ++)*+[A-Za-z_][\w.-]*+(?::|[ \t]++)[\[{](?!\{)[^\n]*:[ \t][^\n]*[\]}]"
 _GLUED_FIRST = re.compile(_GLUED)
@@ -45,8 +45,19 @@ def read_differently(text: str, use_c: bool) -> bool:
     if "<<<<<<<" in text or ">>>>>>>" in text or _GLUED_FIRST.match(text) or _GLUED_LATER.search(text):
         return True
     if use_c:
-        return "?" in text and _GLUED_QUESTION.search(text) is not None
-    return _GLUED_QUESTION.search(text) is not None or _PURE_MISREADS.search(text) is not None
+        return _has_glued_question(text)
+    return _has_glued_question(text) or _PURE_MISREADS.search(text) is not None
+
+
+def _has_glued_question(text: str) -> bool:
+    """Whether a ``?`` with a character right behind it is the first thing of a flow collection or of its next entry."""
+    for found in _QUESTION.finditer(text):
+        before = found.start() - 1
+        while before >= 0 and text[before] in " \t\r\n":
+            before -= 1
+        if before >= 0 and text[before] in "[{,":
+            return True
+    return False
 
 
 def place_of(error: Exception, length: int) -> int:

@@ -12,11 +12,10 @@ the configuration names is read; without a configuration, a Workfile may name ``
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from analyzer.language.suggest import hint
 from analyzer.model.problems import Place, Problem, Problems
@@ -36,6 +35,7 @@ from analyzer.workspace.files import (
     gather,
     search,
 )
+from analyzer.workspace.kept import Kept
 from analyzer.workspace.names import SCAN_BYTES, Unsure, parsed_name, scan_name
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ __all__ = [
     "forget_projects",
     "project_for",
 ]
-
-MAX_DOCUMENTS: Final = 256
 
 
 @dataclass(slots=True, eq=False)
@@ -100,7 +98,7 @@ class Project:
         self.problems = problems
         self._traces: list[Trace] = []
         self._texts: dict[str, str] = {}
-        self._documents: OrderedDict[str, Document] = OrderedDict()
+        self._documents: Kept[Document] = Kept()
         self._reasons: dict[str, str] = {}
         self._listings: dict[str, tuple[str, ...]] = {}
         self._manifests: dict[str, _Loaded] = {}
@@ -142,7 +140,6 @@ class Project:
         self._touch(path)
         known = self._documents.get(path)
         if known is not None:
-            self._documents.move_to_end(path)
             return known
         if path in self._reasons:
             return None
@@ -151,9 +148,8 @@ class Project:
         if isinstance(data, str):
             self._reasons[path] = data
             return None
-        document = self._documents[path] = Document(path, data)
-        if len(self._documents) > MAX_DOCUMENTS:
-            self._documents.popitem(last=False)
+        document = Document(path, data)
+        self._documents.put(path, document, len(data))
         return document
 
     def unreadable(self, path: str) -> str:
@@ -170,7 +166,7 @@ class Project:
 
     def invalidate(self, path: str) -> None:
         """Forget what is known of a file or folder, because it has changed, come or gone."""
-        self._documents.pop(path, None)
+        self._documents.pop(path)
         self._calls.pop(path, None)
         self._reasons.pop(path, None)
         self._listings.pop(path, None)

@@ -24,12 +24,13 @@ from sim_runtime.history.paths import UNDO, Address, address_of, identity_of, jo
 
 
 class Timer(NamedTuple):
-    """Something that acts when its time comes; sorted as elapsed timers act: by deadline, the outer one first."""
+    """Something that acts when its time comes. ``place`` is its position among the timers of a state."""
 
     deadline: int
     depth: int
     id: str
     name: str
+    place: int = 0
 
 
 class Flight(NamedTuple):
@@ -144,13 +145,13 @@ def holds(state: State) -> list[Held]:
 
 
 def timers(state: State) -> list[Timer]:
-    """Everything that acts by time, in the order in which it does."""
+    """Everything that acts by time, in document order."""
     found: list[Timer] = []
     if state.over:
         return found
     for at, frame in walk(state):
         found.extend(timers_of(identity_of(at), frame))
-    return sorted(found)
+    return found
 
 
 def timers_of(id_: str, frame: Frame) -> Iterator[Timer]:
@@ -167,9 +168,9 @@ def timers_of(id_: str, frame: Frame) -> Iterator[Timer]:
         if info.deadline is not None:
             yield Timer(info.deadline, depth, id_, "timeout")
     elif isinstance(info, Entry):
-        for timer in info.timers or ():
+        for place, timer in enumerate(info.timers or ()):
             if not timer.fired:
-                yield Timer(timer.deadline, depth, id_, f"state:{timer.name}")
+                yield Timer(timer.deadline, depth, id_, f"state:{timer.name}", place)
     elif isinstance(info, Attempt):
         if frame.phase == "retry" and info.due is not None:
             yield Timer(info.due, depth, id_, "retry")

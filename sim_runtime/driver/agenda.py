@@ -99,6 +99,7 @@ class _Entry(NamedTuple):
     deadline: int
     depth: int
     order: tuple[int, ...]
+    place: int
     id: str
     name: str
 
@@ -124,7 +125,7 @@ class Timers:
 
     def _entry(self, timer: Timer) -> _Entry:
         order = order_of(self._definition, address_of(timer.id))
-        return _Entry(timer.deadline, timer.depth, order, timer.id, timer.name)
+        return _Entry(timer.deadline, timer.depth, order, timer.place, timer.id, timer.name)
 
     def add(self, timer: Timer) -> None:
         """A timer was set."""
@@ -140,7 +141,7 @@ class Timers:
         """The timer that acts next; ``can_fire`` answers None for one that does not run, False for one that stands."""
         while self._heap:
             entry = self._heap[0]
-            timer = Timer(entry.deadline, entry.depth, entry.id, entry.name)
+            timer = Timer(entry.deadline, entry.depth, entry.id, entry.name, entry.place)
             answer = can_fire(timer)
             if answer:
                 return timer

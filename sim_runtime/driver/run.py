@@ -394,7 +394,8 @@ class Run:
     # ---- calls ----------------------------------------------------------------------------------
 
     def _dispatch(self, record: Record) -> None:
-        call = call_of(self.state, record, interrupted=self._lost.pop(record.id, False))
+        lost = self._lost.pop(record.id, False)
+        call = call_of(self.state, record, interrupted=lost and record.data["reissue"] > 0)
         answer = self.world.dispatch(call)
         self.calls.append(
             {

@@ -20,6 +20,7 @@ from analyzer.workspace.project import Project, project_for
 from sim_runtime.core.compiling import definition_of
 from sim_runtime.core.definition import Definition
 from sim_runtime.core.evolve import fold
+from sim_runtime.core.looking import holds
 from sim_runtime.driver.protocol import (
     Answer,
     Call,
@@ -264,24 +265,30 @@ def check(run: Run) -> Run:
         assert {record.kind for record in records[ends[0] + 1 :]} <= {"late_result.recorded"}
         assert run.state.root is not None
         assert run.state.root.open == 0, "something stays open after the end"
-    assert_paired(records, bool(ends))
+    opened = assert_paired(records, bool(ends))
+    root = run.state.root
+    assert root is None or bool(ends) or (root.open, root.held) == (opened, len(holds(run.state)))
     json.dumps(run.report())
     return run
 
 
-def assert_paired(records: Sequence[Record], over: bool) -> None:
-    """Timers and subscriptions are let go of once each; when the run is over, all are."""
+def assert_paired(records: Sequence[Record], over: bool) -> int:
+    """Timers, subscriptions and child runs come to an end once each; when the run is over, all have. How many run."""
     running: dict[tuple[str, str], int] = {}
+    children = 0
     for record in records:
         name = record.data.get("timer", "") if record.kind.startswith("timer") else ""
         place = (record.id, name)
+        children += {"child.started": 1, "child.finished": -1}.get(record.kind, 0)
         if record.kind in ("timer.set", "subscription.opened"):
             assert not running.get(place), record
             running[place] = 1
         elif record.kind in ("timer.fired", "timer.released", "subscription.released") and name != "retry":
             assert running.get(place) == 1, record
             running[place] = 0
-    assert not over or not any(running.values())
+    opened = children + sum(running.values())
+    assert not over or not opened
+    return opened
 
 
 # ---- looking at what happened -------------------------------------------------------------------

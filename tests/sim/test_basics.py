@@ -296,3 +296,27 @@ def test_steps_nested_too_deeply_are_a_fault(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("sim_runtime.core.advance.MAX_DEPTH", 2)
     made = run("steps: [ { a: { wf.group: [ { b: { wf.group: [ { c: { lab.get: {} } } ] } } ] } } ]")
     assert (made.report()["failure"]["code"], made.report()["failure"]["path"]) == ("fault.limit", "a.b.c")
+
+
+def test_the_bindings_of_scopes_can_be_read() -> None:
+    made = run(
+        """
+        steps:
+          - g: { wf.group: [ { a: { lab.get: {} } }, { b: { lab.get: {}, when: "{{ a.value == 'x' }}" } } ] }
+          - p: { wf.parallel: { l: [ { a: { lab.get: {} } } ] } }
+          - e: { wf.for_each: [1, 2], steps: [ { a: { wf.let: { n: "{{ item }}" } } } ] }
+          - w: { wf.wait: 1s }
+        result: { g: "{{ g.a.value }}", skipped: "{{ g.b }}", p: "{{ p.l.a.value }}", e: "{{ e[1].a.n }}", w: "{{ w }}" }
+        """
+    )
+    assert made.report()["result"] == {"g": "g.a", "skipped": None, "p": "p.l.a", "e": 2, "w": None}
+
+
+@pytest.mark.parametrize(
+    "ending", ["wf.stop: { reason: VALUE }", "wf.fail: { code: VALUE }", "wf.fail: { code: x, message: VALUE }"]
+)
+def test_the_texts_of_an_ending_are_texts(ending: str) -> None:
+    text = "inputs: { v: any }\nsteps: [ { a: { " + ending.replace("VALUE", "'{{ inputs.v }}'") + " } } ]"
+    made = run(text, inputs={"v": 7})
+    assert (made.report()["failure"]["code"], made.report()["failure"]["path"]) == ("fault.kind", "a")
+    assert run(text, inputs={"v": "text"}).report()["status"] in ("stopped", "failed")

@@ -26,6 +26,8 @@ from sim_runtime.history.paths import shown_path
 from tests.sim.generated import INPUTS, FunctionalWorld, Maker
 from tests.sim.lab import H, M, check, definition, workflow_of
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -269,7 +271,3 @@ def test_the_generator_reaches_everything() -> None:
     } - kinds
     assert not missing
     assert json.dumps(record_json(make(3).finish().records[0]))
-
-
-if __name__ == "__main__":
-    pytest.main([__file__])

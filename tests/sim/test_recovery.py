@@ -445,3 +445,40 @@ def test_a_wider_redo_of_a_standing_sibling_asks_about_what_is_not_known() -> No
     assert first(made, "history.superseded").data["unsure"] == ["g.p.r.b"]
     assert made.report()["holds"] == [{"path": "g.p.r.b", "reason": "reissue"}]
     assert outside(made).invoked("lab.send") == 1
+
+
+def test_two_failures_in_siblings_are_recovered_one_after_the_other() -> None:
+    made = run(
+        """
+        steps:
+          - g:
+              wf.group: [ { p: { wf.parallel: { l: [ { a: { lab.pay: {} } } ], r: [ { b: { lab.pay: {} } } ] } } } ]
+              recovery: { redo: this_step, stop_after: { failures: 2, within: 1h }, then: fail }
+        """,
+        {"g.p.l.a": [fail(latency=2 * M), ok("x")], "g.p.r.b": [fail(latency=M), ok("y")]},
+    )
+    assert made.status == "succeeded"
+    assert [each.data["failed"] for each in made.records if each.kind == "recovery.decided"] == ["g.p.r.b", "g.p.l.a"]
+    assert first(made, "recovery.decided").at == made.start_us + 2 * M
+
+
+def test_an_escalation_out_of_a_branch_goes_past_the_join() -> None:
+    made = run(
+        """
+        steps:
+          - o:
+              wf.group:
+                - p:
+                    wf.parallel:
+                      l: [ { i: { wf.group: [ { a: { lab.pay: {} } } ], recovery: { stop_after: { failures: 1, within: 1h }, then: escalate } } } ]
+                      r: [ { w: { wf.wait: 1h } }, { b: { lab.pay: {} } } ]
+                    on_branch_fail: continue
+                    catch: [ {} ]
+              recovery: { redo: this_step, stop_after: { failures: 1, within: 1h }, then: fail }
+        """,
+        {"o.p.l.i.a": [fail(latency=M), fail(latency=M), ok("x")]},
+    )
+    assert made.status == "succeeded"
+    assert [each.path for each in made.records if each.kind == "recovery.decided"] == ["o.p.l.i", "o"]
+    assert made.report()["bindings"]["o"]["p"]["l"] == {"i": {"a": {"value": "x"}}}
+    assert made.clock == made.start_us + H

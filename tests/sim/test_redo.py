@@ -273,3 +273,25 @@ def test_this_step_inside_a_waits_steps_keeps_the_wait() -> None:
     assert made.status == "succeeded"
     assert made.clock == made.start_us + H
     assert trace(made, "subscription") == ["subscription.opened g.w", "subscription.released g.w"]
+
+
+def test_an_escalation_out_of_a_handler_redoes_the_step_that_owns_it() -> None:
+    made = run(
+        """
+        steps:
+          - g:
+              wf.group:
+                - e:
+                    wf.for_each: [1]
+                    steps: [ { a: { lab.pay: {} } } ]
+                    catch: [ { steps: [ { i: { wf.group: [ { h: { lab.put: {} } } ], recovery: { stop_after: { failures: 1, within: 1h }, then: escalate } } } ] } ]
+              recovery: { redo: this_and_after, stop_after: { failures: 1, within: 1h }, then: fail }
+        """,
+        {"g.e[0].a": [fail(), ok("x")], "g.e.(catch:0).i.h": [fail()]},
+    )
+    assert made.status == "succeeded"
+    assert [each.data["set"] for each in made.records if each.kind == "recovery.decided"] == [
+        ["g.e.(catch:0).i.h"],
+        ["g.e"],
+    ]
+    assert made.report()["bindings"]["g"]["e"] == [{"a": {"value": "x"}}]

@@ -230,3 +230,17 @@ def test_a_call_that_never_answers_in_a_state_is_no_hang() -> None:
     assert made.report()["waiting"] == [{"kind": "answer", "path": "s.a"}]
     assert made.next_due() is None
     assert S
+
+
+def test_of_two_timers_of_one_state_the_first_in_the_document_acts() -> None:
+    made = run(
+        """
+        initial: s
+        states:
+          s: { steps: [ { w: { wf.wait: 9h } } ], timers: { z: { after: 1h, to: one }, a: { after: 1h, to: two } }, routes: [ { to: one } ] }
+          one: { steps: [], final: true }
+          two: { steps: [], final: true }
+        """
+    )
+    assert [each.data["state"] for each in made.records if each.kind == "state.entered"] == ["s", "one"]
+    assert trace(made, "timer.fired") == ["timer.fired s"]
