@@ -21,13 +21,13 @@ from analyzer.model.resolve import Resolver
 from analyzer.model.typing import Reads, WorkflowTyper
 from analyzer.model.unused import check_unused
 from analyzer.rules.registry import rule
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, walk
 from analyzer.syntax.parse import Tree
 from analyzer.syntax.source import Source
 from analyzer.workspace.kept import Kept
 from analyzer.workspace.project import Document, Project, Trace, file_kind
 
-MAX_FINDINGS: Final = 2_000
+MAX_FINDINGS: Final = 5_000
 """Findings of one file that are reported; past them one more says so."""
 
 MAX_CALLERS: Final = 1_000
@@ -252,6 +252,7 @@ def _place_order(problem: Problem) -> tuple[int, str, int, str]:
 def _finding(project: Project, document: Document, problem: Problem) -> Finding:
     info = rule(problem.rule)
     source = document.source
+    drafts = [draft for draft in problem.fixes if not _touches_anchor(document.tree, draft)] if problem.fixes else []
     related = tuple(_related(project, document, place, text) for place, text in problem.related)
     fixes = tuple(
         Fix(
@@ -259,7 +260,7 @@ def _finding(project: Project, document: Document, problem: Problem) -> Finding:
             draft.applicability,
             tuple(Edit(document.path, source.range(edit.start, edit.end), edit.text) for edit in draft.edits),
         )
-        for draft in problem.fixes
+        for draft in drafts
     )
     return Finding(
         path=document.path,
@@ -280,6 +281,14 @@ def _related(project: Project, document: Document, place: Place, text: str) -> R
     if other is None:
         return Related(place.path, Range(1, 1, 1, 1), text)
     return Related(other.path, other.source.range(place.start, place.end), text)
+
+
+def _touches_anchor(tree: Tree, draft: FixDraft) -> bool:
+    """Whether a repair changes anchored text: it stands for its other uses too, where it may be wrong."""
+    if tree.root is None or "&" not in tree.source.text:
+        return False
+    spans = [(node.start, node.end) for node in walk(tree.root) if node.anchor is not None]
+    return any(start <= edit.start and edit.end <= end for edit in draft.edits for start, end in spans)
 
 
 def _too_many(project: Project, document: Document, count: int) -> Finding:

@@ -30,7 +30,7 @@ _NO_DOT = (
 
 
 @click.command("graph")
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file", type=click.Path(dir_okay=False), required=False)
 @click.option(
     "--format",
     "format_",
@@ -47,7 +47,7 @@ _NO_DOT = (
     help='Highlight what recovery runs again: of the scope at this path ("" is the root), or of all.',
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write to this file.")
-def graph(file: str, format_: str, redo: str | None, output: str | None) -> int:
+def graph(file: str | None, format_: str, redo: str | None, output: str | None) -> int:
     """Draw the control flow of a Workfile, with its recovery scopes and its findings.
 
     Recovery scopes, states and loops are frames. `--redo` colours the steps that a recovery runs again, the steps whose
@@ -56,6 +56,11 @@ def graph(file: str, format_: str, redo: str | None, output: str | None) -> int:
     from analyzer.flow.analysis import analyse
     from analyzer.flow.redo import redo_of
 
+    if file is None:
+        # `--redo FILE`: the option takes a scope if one is given, and took the file here.
+        if redo is None or not os.path.exists(redo):  # noqa: PTH110 - as below
+            raise click.UsageError("Missing argument 'FILE'.")
+        file, redo = redo, ALL_SCOPES
     document, workflow, findings = _load(file)
     flow = analyse(workflow, every=True)
     scopes = redo_of(flow)

@@ -113,6 +113,8 @@ class Narrowing:
             left, right = default
             if not can_be_equal(self.type_of(right, env), wanted):
                 return self.narrow_to(left, wanted.not_null(), env)
+        elif _is_test(expr) and wanted.kind == "boolean" and wanted.values is not None and len(wanted.values) == 1:
+            return self.assume(expr, wanted.values[0], env)
         return env.facts
 
     def narrow_not(self, expr: Expr, value: Any, env: Env) -> Facts | None:
@@ -137,6 +139,8 @@ class Narrowing:
             if only:
                 facts = self.narrow_not(left, None, env)
                 return None if facts is None or value is None else self.narrow_not(left, value, env.with_facts(facts))
+        elif _is_test(expr) and isinstance(value, bool):
+            return self.assume(expr, not value, env)
         return env.facts
 
     def _cut_short(self, expr: Expr, env: Env) -> Facts | None:
@@ -209,6 +213,13 @@ def single(type_: Type) -> tuple[bool, Any]:
     if type_.values is not None and len(type_.values) == 1 and not type_.nullable:
         return True, type_.values[0]
     return False, None
+
+
+def _is_test(expr: Expr) -> bool:
+    """Whether an expression is itself a test, of which ``assume`` knows more than its type."""
+    if isinstance(expr, Unary):
+        return expr.op == "not"
+    return isinstance(expr, Binary) and expr.op in ("and", "or", "==", "!=", "in", "<", "<=", ">", ">=")
 
 
 def _default_of(expr: Expr) -> tuple[Expr, Expr] | None:

@@ -91,7 +91,8 @@ def _plain(op: str, left: Type, right: Type) -> Outcome:
     b = "number" if right.kind in NUMERIC else right.kind
     found = _TABLE.get((op, a, b))
     if found is not None:
-        return Outcome(found, may_fault=op == "/")
+        # Past the end of the calendar, or of what a duration can be, is a fault.
+        return Outcome(found, may_fault="timestamp" in (a, b) or "duration" in (a, b))
     left_is_fine = any((op, a, other) in _TABLE for other in _KINDS) or a == "number" or (op == "+" and a == "list")
     return _refused(op, left, right, left_is_fine)
 

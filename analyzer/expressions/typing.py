@@ -30,7 +30,7 @@ from analyzer.expressions.narrowing import Narrowing, single
 from analyzer.expressions.operators import operator_type
 from analyzer.expressions.parser import parse_template
 from analyzer.expressions.reports import Reports, Site, short_text
-from analyzer.expressions.scope import REFERENCES, Env, Facts, reference_key
+from analyzer.expressions.scope import NO_FACTS, REFERENCES, Env, Facts, reference_key
 from analyzer.expressions.signatures import apply_signature
 from analyzer.expressions.types import (
     ANY,
@@ -409,7 +409,7 @@ class ExpressionTyper(Reports):
             return self._logical(expr, left, env, site)
         right = self.infer(expr.right, env, site)
         if op in ("==", "!="):
-            self._equality(expr, left, right, site)
+            self._equality(expr, left, right, env, site)
             return BOOLEAN
         for operand, type_ in ((expr.left, left), (expr.right, right)):
             if type_.may_be_null and not (op == "in" and operand is expr.left and right.kind in ("list", "any")):
@@ -454,12 +454,15 @@ class ExpressionTyper(Reports):
         if not left.may_be_null:
             if left.kind != "never":
                 text = short_text(site.scalar.text[left_expr.start : left_expr.end])
-                fixes = self.replace(site, left_expr.end, whole.end, "", "Remove the default")
+                end = right_expr.end
+                if isinstance(whole, Filter):  # its own closing parenthesis; the span may hold one around it too
+                    end = max(end, site.scalar.text.find(")", end) + 1)
+                fixes = self.replace(site, left_expr.end, end, "", "Remove the default")
                 if isinstance(right_expr, Bad) or _span_text(site, whole).count("\n"):
                     fixes = ()
                 self.report(
                     "needless-guard",
-                    (left_expr.end, whole.end) if isinstance(whole, Filter) else _operator_span(whole),
+                    (left_expr.end, end) if isinstance(whole, Filter) else _operator_span(whole),
                     site,
                     f"`{text}` is never null here: the default is never used.",
                     fixes=fixes,
@@ -477,7 +480,7 @@ class ExpressionTyper(Reports):
             self._assumed = self._assumed or facts is not env.facts
         return self._infer_under(facts, right, env, site)
 
-    def _equality(self, expr: Binary, left: Type, right: Type, site: Site) -> None:
+    def _equality(self, expr: Binary, left: Type, right: Type, env: Env, site: Site) -> None:
         for operand, other, side in ((expr.left, right, expr.right), (expr.right, left, expr.left)):
             if isinstance(operand, Literal) and operand.value is None:
                 if not other.may_be_null and other.kind not in ("any", "never"):
@@ -487,6 +490,11 @@ class ExpressionTyper(Reports):
                         "needless-guard", expr, site, f"`{text}` is never null here: this test is always {outcome}."
                     )
                 return
+        # Settled by types and enum members, not by what an earlier test found: that a second guard repeats a first one
+        # is no mistake.
+        if env.facts:
+            bare = env.with_facts(NO_FACTS)
+            left, right = self.quiet_type(expr.left, bare), self.quiet_type(expr.right, bare)
         if not can_be_equal(left, right):
             self.settled(expr, expr.op == "!=", site, f"`{describe(left)}` never equals `{describe(right)}`")
         elif single(left)[0] and single(right)[0]:

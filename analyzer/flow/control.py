@@ -12,7 +12,7 @@ from analyzer.flow.redo import ScopeRedo, needed_undos, redo_of
 from analyzer.flow.scopes import enclosing_scope, scope_words
 from analyzer.flow.unsafe import report_may_hold, report_unsafe
 from analyzer.model.nodes import Owner, Recovery, State, Step, Workflow, all_steps, walk_steps
-from analyzer.model.problems import Problems
+from analyzer.model.problems import EditDraft, FixDraft, Problems
 from analyzer.model.reading import listed
 from analyzer.syntax.source import Source
 
@@ -43,7 +43,7 @@ def check_control(
     _dead_steps(flow, problems)
     _handlers_and_retries(flow, problems)
     if workflow.states is not None:
-        _states(flow, problems)
+        _states(flow, problems, source)
 
 
 def recoveries(workflow: Workflow) -> list[Recovery]:
@@ -189,8 +189,17 @@ def _report_handler(step: Step, position: int, before: int, why: str, problems: 
         step.handlers[position].node,
         f"This handler never runs: the one before it {why}. Move it in front, or remove it.",
         related=[(step.handlers[before].node, f"this handler {why}")],
+        fixes=_without_handler(step, position),
         tags=("unreachable",),
     )
+
+
+def _without_handler(step: Step, position: int) -> list[FixDraft]:
+    """Remove a handler, from the end of the one before it: there is one, which makes it unreachable."""
+    before, handler = step.handlers[position - 1].node, step.handlers[position].node
+    if position == 0 or before.end > handler.start:
+        return []
+    return [FixDraft("Remove the handler", "unsafe", (EditDraft(before.end, handler.end, ""),))]
 
 
 def _retry_used(step: Step) -> bool:
@@ -212,7 +221,7 @@ def _retry_used(step: Step) -> bool:
 # ---- states ------------------------------------------------------------------------------------
 
 
-def _states(flow: Flow, problems: Problems) -> None:
+def _states(flow: Flow, problems: Problems, source: Source | None) -> None:
     states = flow.workflow.states or {}
     if flow.workflow.initial in states and not _open_targets(states.values()):
         for state in states.values():
@@ -230,9 +239,25 @@ def _states(flow: Flow, problems: Problems) -> None:
                 "no-route",
                 state.entry.key,
                 f"The state `{state.name}` {why}, and then fails as `route.none`: add a last route without `when`.",
+                fixes=_default_route(state, source),
             )
     for ring in flow.run.rings:
         _ring(ring, flow, problems)
+
+
+def _default_route(state: State, source: Source | None) -> list[FixDraft]:
+    """A last route that always holds, to where the last one leads."""
+    if source is None or not state.routes or state.routes[-1].to is None:
+        return []
+    last = state.routes[-1]
+    text = f"{{ to: {last.to} }}"
+    before = source.text[source.line_start(source.line_of(last.node.start)) : last.node.start]
+    if before.strip() == "-":  # the block list of routes: the new one stands under the last
+        end = source.line_end(source.line_of(max(last.node.end - 1, last.node.start)))
+        edit = EditDraft(end, end, f"{source.eol}{before}{text}")
+    else:
+        edit = EditDraft(last.node.end, last.node.end, f", {text}")
+    return [FixDraft(f"Add a default route to `{last.to}`", "unsafe", (edit,))]
 
 
 def _open_targets(states: Iterable[State]) -> bool:

@@ -109,7 +109,11 @@ def _failure_words(failure: Failure, bit: int) -> str:
 def _one_failure(failure: Failure) -> str:
     step = failure.step
     if isinstance(step, State):
-        return f"the state `{step.name}` {'finds no route' if failure.how == 'route' else 'fails, its recovery spent'}"
+        if failure.how != "route":
+            return f"the state `{step.name}` fails, its recovery spent"
+        if any(route.when is None for route in step.routes):
+            return f"an expression in a route of the state `{step.name}` faults"
+        return f"the state `{step.name}` finds no route"
     name = f"`{step.path}`"
     if failure.how == "fault":
         return f"an expression of {name} faults"

@@ -166,11 +166,15 @@ def _wait_binding(typer: WorkflowTyper, step: Step, names: dict[str, Binding]) -
 
 def _if(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     assert step.subject is not None
+    before = len(typer.problems.items)
     held, failed = typer.condition(step.subject.value, env)
+    untold = typer.is_faulty_since(before)
     branches = []
+    typer.expressions.dead += untold
     for each in step.lists:
         scope = held if each.role == "then" else failed
         branches.append(_branch(typer, each, scope or env, scope is not None))
+    typer.expressions.dead -= untold
     rest = failed if step.list_of("else") is None else None
     return _union(typer, step, branches, None if rest is None else rest.facts)
 

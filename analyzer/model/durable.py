@@ -213,24 +213,35 @@ def _reconcile_parts(step: Step, problems: Problems) -> None:
 
 
 def _skeleton(step: Step, source: Source) -> list[FixDraft]:
-    """A ``reconcile`` map typed from the action's output, with one probe to fill in."""
-    body = step.entry.value
-    if not isinstance(body, Mapping) or body.flow or step.call is None or step.call.action is None:
+    """A ``reconcile`` map around a read of the same connector that can tell what happened.
+
+    That is a read with a boolean field, and with a field for each one that the action's output needs. Its arguments are
+    left to the author, so that a skeleton alone is never taken for an answer.
+    """
+    body, call = step.entry.value, step.call
+    if not isinstance(body, Mapping) or call is None or call.action is None or call.manifest is None:
         return []
-    reads = [
-        each.name
-        for each in (step.call.manifest.actions if step.call.manifest else {}).values()
-        if each.effect == "read"
-    ]
-    if not reads:
-        return []
-    lines = ["reconcile:", "  steps:", f"    - probe: {{ {step.call.connector}.{reads[0]}: {{}} }}", "  outcome: false"]
-    output = step.call.action.output
-    if output is not None:
-        fields = ", ".join(f"{name}: null" for name, each in output.fields.items() if not each.optional)
-        lines.append(f"  result: {{ {fields} }}" if fields else "  result: {}")
-    edit = add_entry(source, body, step.keys["on_unknown"], "\n".join(lines))
-    return [FixDraft("Add a `reconcile` skeleton", "unsafe", (edit,))]
+    output = call.action.output
+    needed = [name for name, each in output.fields.items() if not each.optional] if output is not None else []
+    for probe in call.manifest.actions.values():
+        fields = probe.output.fields if probe.effect == "read" and probe.output is not None else {}
+        found = next((name for name, each in fields.items() if each.type.kind == "boolean" and not each.optional), None)
+        if found is None or any(name not in fields for name in needed) or not probe.input.fields:
+            continue
+        lines = [
+            "reconcile:",
+            "  steps:",
+            f"    - probe: {{ {call.connector}.{probe.name}: {{}} }}",
+            f'  outcome: "{{{{ probe.{found} }}}}"',
+        ]
+        if output is not None:
+            result = ", ".join(f'{name}: "{{{{ probe.{name} }}}}"' for name in needed)
+            lines.append(f"  result: {{ {result} }}" if result else "  result: {}")
+        if body.flow:
+            return []
+        edit = add_entry(source, body, step.keys["on_unknown"], "\n".join(lines))
+        return [FixDraft(f"Add a `reconcile` that asks `{probe.name}`", "unsafe", (edit,))]
+    return []
 
 
 def _deadlines(steps: StepList, past: int | None, problems: Problems) -> int | None:

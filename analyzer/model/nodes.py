@@ -194,6 +194,8 @@ class State:
     timers: list[Timer] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
     final: bool = False
+    # Set by typing: the routes cannot all be false.
+    covered: bool = False
     # Something of it could not be read, so nothing is said of what it lacks.
     partial: bool = False
     recovery: Recovery | None = None

@@ -239,7 +239,7 @@ class Reader:
             + hint(node.value, spec.values),
             fixes=fixes,
         )
-        return None
+        return near  # read as what was meant, so that nothing follows from the slip
 
     def _boolean(self, entry: Entry, node: Scalar, _spec: KeySpec) -> bool | None:
         if isinstance(node.value, bool):

@@ -84,6 +84,10 @@ class OwnBinding(Binding):
         self._record = type_
 
 
+#: Reports about a test that leave what it tells as it is.
+_HARMLESS = frozenset({"needless-guard", "always-true", "never-true"})
+
+
 class WorkflowTyper:
     """Types one resolved Workfile and reports what expressions get wrong. Run it once."""
 
@@ -182,8 +186,10 @@ class WorkflowTyper:
             if route.when is None:
                 continue
             self.expressions.may_fault = False
-            env = self.condition(route.when, env)[1] or env
+            failed = self.condition(route.when, env)[1]
             route.may_fault = self.expressions.may_fault
+            state.covered = state.covered or failed is None
+            env = failed or env
 
     # ---- lists and steps -------------------------------------------------------------------------
 
@@ -242,10 +248,15 @@ class WorkflowTyper:
         self.names.enter_step(step)
         held: Env | None = env
         skipped: Env | None = None
+        untold = False
         if "when" in step.keys and step.kind:
+            before = len(self.problems.items)
             held, skipped = self.condition(step.keys["when"].value, env)
+            untold = self.is_faulty_since(before)
         guard_faults = self.expressions.may_fault
+        self.expressions.dead += untold
         raw, facts = self._guarded_body(step, held, env, guard_faults)
+        self.expressions.dead -= untold
         # A fault in `when` is a failure of the step too, and then nothing is known of what `when` tests.
         failed_in = held if held is not None and not guard_faults else env
         binding, facts = self._outcomes(step, raw, raw if held is not None else NEVER, facts, failed_in)
@@ -280,6 +291,10 @@ class WorkflowTyper:
         """Why something may be null: words, the line, and the place."""
         line = self.source.line_column(node.start)[0] + 1
         return Reason(f"{text} (line {line})", "", *span_of(node))
+
+    def is_faulty_since(self, before: int) -> bool:
+        """Whether an error was reported since there were ``before`` problems: what a faulty test tells is not known."""
+        return any(each.rule not in _HARMLESS for each in self.problems.items[before:])
 
     def condition(self, node: Node, env: Env) -> tuple[Env | None, Env | None]:
         """Type a condition; the scopes where it held and where it did not (None when that cannot be)."""
