@@ -191,7 +191,7 @@ def _wide_groups() -> str:
     recovery = "{ redo: whole_group, stop_after: { failures: 1, within: 1h }, then: fail }"
     lines = ['workfile: "1.0"', "name: storm", "inputs: { amount: integer, customer: string }", "steps:"]
     for level in range(depth):
-        pad = "    " * level
+        pad = "      " * level
         lines.append(f"{pad}  - g{level}:")
         lines.append(f"{pad}      recovery: {recovery}")
         lines.append(f"{pad}      wf.group:")

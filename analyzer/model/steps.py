@@ -37,7 +37,7 @@ from analyzer.model.reading import (
 from analyzer.model.step_ids import check_id, meant_id, several_keys, without_id
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_cut
 
-MAX_DEPTH = 64
+MAX_DEPTH = 210
 _REQUIRED = {kind: tuple(spec for spec in table.values() if spec.required) for kind, table in ALLOWED_KEYS.items()}
 
 

@@ -28,9 +28,13 @@ FILE_SIZE = Limit(
     "characters",
     "nothing in it is analysed. Split the file.",
 )
+#: What walks a tree calls itself a few times for each level of it. Python keeps its own stack for such calls since 3.11,
+#: so that memory is their bound, and ``NESTING`` keeps that small; the interpreter's default would stop at 1,000 calls.
+RECURSION = 20_000
+
 NESTING = Limit(
     "The nesting here",
-    128,
+    650,
     "levels",
     "what is nested more deeply is not analysed. Flatten it.",
 )

@@ -7,16 +7,19 @@ refuse is read again by our tolerant parser, which decides what is wrong and whe
 from __future__ import annotations
 
 import gc
+import sys
 from typing import Literal, TypeAlias
 
 from analyzer.syntax.clean import clean, restore
 from analyzer.syntax.comments import find_comments
 from analyzer.syntax.compose import Composer, PartsDiffer
 from analyzer.syntax.events import HAS_C, event_reader, read_differently
-from analyzer.syntax.limits import FILE_SIZE
+from analyzer.syntax.limits import FILE_SIZE, RECURSION
 from analyzer.syntax.nodes import Comment, Node, Scalar, SyntaxProblem, walk
 from analyzer.syntax.problems import Problems
 from analyzer.syntax.source import Source
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
 
 Backend: TypeAlias = Literal["auto", "c", "pure"]
 
