@@ -28,8 +28,8 @@ FILE_SIZE = Limit(
     "characters",
     "nothing in it is analysed. Split the file.",
 )
-#: What walks a tree calls itself a few times for each level of it. Since 3.11 Python keeps its own stack for such calls,
-#: so that memory is their bound, and ``NESTING`` keeps it small; the interpreter's default would stop at 1,000 calls.
+#: What walks a tree calls itself a few times for each level of it. Since 3.11 Python keeps its own stack for such
+#: calls: memory is their bound, and ``NESTING`` keeps it small. The interpreter's default stops at 1,000 calls.
 RECURSION = 20_000
 
 NESTING = Limit(
