@@ -131,8 +131,8 @@ def flights(state: State) -> list[Flight]:
 
 
 def holds(state: State) -> list[Held]:
-    """The holds, in document order."""
-    if state.root is None or not state.root.held:
+    """The holds, in document order; the run's end ends them all (language page, section 6)."""
+    if state.root is None or state.over or not state.root.held:
         return []
     found: list[Held] = []
     for at, frame in walk(state):
