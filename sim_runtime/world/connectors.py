@@ -91,25 +91,31 @@ class SimulatedWorld:
 
     def dispatch(self, call: Call) -> Answer:
         """A call arrives: its answer, its effect counted. Raises ``CannotAnswer``."""
-        number = self._calls[call.path] = self._calls.get(call.path, 0) + 1
         line = self._line(call)
         line.invocations += 1
         if call.effect == "read":
-            return self._read(call, number)
+            return self._read(call)
         identity = _identity(call)
         known = self._took.get(identity, _UNKNOWN) if identity is not None else _UNKNOWN
         if not isinstance(known, _Unknown):
             return Answer(_SUCCESS, result=known)
+        number = self._number(call)
         scripted = self._scripted(call)
         answer = self._default(call, number) if scripted is None else _answer_of(scripted)
         if answer.kind == _SUCCESS or (scripted is not None and scripted.kind == "ambiguous" and scripted.happened):
             self._take_effect(call, identity, line, answer)
         return answer
 
-    def _read(self, call: Call, number: int) -> Answer:
+    def _number(self, call: Call) -> int:
+        """The call's number at its path. One that gets an earlier answer again takes none: a crash changes no answer."""
+        number = self._calls[call.path] = self._calls.get(call.path, 0) + 1
+        return number
+
+    def _read(self, call: Call) -> Answer:
         before = self._reads.get(call.id) if call.interrupted else None
         if before is not None:
             return replace(before, latency_us=0)
+        number = self._number(call)
         scripted = self._scripted(call)
         answer = self._reads[call.id] = self._default(call, number) if scripted is None else _answer_of(scripted)
         return answer
