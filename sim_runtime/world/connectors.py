@@ -107,7 +107,7 @@ class SimulatedWorld:
         return answer
 
     def _number(self, call: Call) -> int:
-        """The call's number at its path. One that gets an earlier answer again takes none: a crash changes no answer."""
+        """A call's number at its path; one that gets an earlier answer again takes none (a crash changes nothing)."""
         number = self._calls[call.path] = self._calls.get(call.path, 0) + 1
         return number
 

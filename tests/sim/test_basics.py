@@ -320,3 +320,12 @@ def test_the_texts_of_an_ending_are_texts(ending: str) -> None:
     made = run(text, inputs={"v": 7})
     assert (made.report()["failure"]["code"], made.report()["failure"]["path"]) == ("fault.kind", "a")
     assert run(text, inputs={"v": "text"}).report()["status"] in ("stopped", "failed")
+
+
+@pytest.mark.parametrize("payload", [None, {"id": 7}, {"note": "n"}])
+def test_an_invalid_payload_of_the_root_trigger_is_a_run_that_failed(payload: object) -> None:
+    text = "trigger: { source: lab.ping }\nsteps: [ { a: { lab.get: { id: '{{ trigger.id }}' } } } ]"
+    made = run(text, trigger=payload)
+    assert made.report()["failure"]["code"] == "input.invalid"
+    assert "trigger" in made.report()["failure"]["message"]
+    assert run(text, trigger={"id": "a"}).status == "succeeded"

@@ -244,3 +244,29 @@ def test_of_two_timers_of_one_state_the_first_in_the_document_acts() -> None:
     )
     assert [each.data["state"] for each in made.records if each.kind == "state.entered"] == ["s", "one"]
     assert trace(made, "timer.fired") == ["timer.fired s"]
+
+
+def test_a_state_is_left_after_a_compensation_and_not_in_the_middle_of_it() -> None:
+    made = run(
+        """
+        initial: s
+        states:
+          s:
+            steps:
+              - g:
+                  wf.group: [ { a: { lab.send: {}, undo: { lab.drop: {} } } }, { b: { lab.send: {}, undo: { lab.drop: {} } } }, { c: { lab.pay: {} } } ]
+                  recovery: { redo: whole_group, stop_after: { failures: 3, within: 9h }, then: fail }
+            timers: { t: { after: 1h, to: e } }
+            routes: [ { to: e } ]
+          e: { steps: [], final: true }
+        """,
+        {"s.g.c": [fail(latency=59 * M)], "lab.drop": [ok({}, latency=10 * M)]},
+    )
+    assert made.status == "succeeded"
+    assert [path for path in calls(made) if path.endswith("(undo)")] == ["s.g.b.(undo)", "s.g.a.(undo)"]
+    assert trace(made, "timer.fired", "generation", "state.e")[1:] == [
+        "timer.fired s",
+        "generation.started s.g",
+        "state.entered e",
+    ]
+    assert made.clock == made.start_us + 79 * M

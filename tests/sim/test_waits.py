@@ -328,3 +328,12 @@ def test_what_a_wait_waits_for() -> None:
 def test_a_year_of_waits_ends_at_its_instant() -> None:
     made = run("steps: [ { a: { wf.wait: 365d } } ]")
     assert made.clock == made.start_us + 365 * D
+
+
+@pytest.mark.parametrize("value", ["{{ inputs.d }}", "{{ inputs.t }}"])
+def test_a_wait_past_the_year_9999_is_a_fault(value: str) -> None:
+    text = "inputs: { d: duration, t: timestamp }\nsteps: [ { w: { wf.wait: '" + value + "' } } ]"
+    made = make(text, inputs={"d": "3000000d", "t": "9999-12-31T00:00:00Z"}, until=M).finish()
+    assert made.status == ("failed" if "d }" in value else "suspended")
+    if made.over:
+        assert made.report()["failure"]["code"] == "fault.range"
