@@ -151,7 +151,7 @@ def check_file(
         findings = [_finding(project, document, each) for each in problems[:MAX_FINDINGS]]
     findings.sort(key=Finding.sort_key)
     if len(problems) > MAX_FINDINGS:
-        findings.append(_too_many(project, document, len(problems)))
+        findings.append(_too_many(project, document))
     comments = [_comment(document.source, each) for each in document.tree.comments]
     paths = tuple(sorted(trace.paths))
     return FileResult(findings, comments, paths, trace.reads_index, document.source.text, document.digest)
@@ -291,8 +291,9 @@ def _touches_anchor(tree: Tree, draft: FixDraft) -> bool:
     return any(start <= edit.start and edit.end <= end for edit in draft.edits for start, end in spans)
 
 
-def _too_many(project: Project, document: Document, count: int) -> Finding:
-    message = f"This file has {count} findings; the first {MAX_FINDINGS} are reported. Mend those, then check again."
+def _too_many(project: Project, document: Document) -> Finding:
+    most = f"{MAX_FINDINGS:,}"
+    message = f"This file has more than {most} findings; the first {most} are reported. Mend those, then check again."
     return _finding(project, document, Problem("limit-exceeded", 0, 0, message))
 
 

@@ -20,6 +20,9 @@ from analyzer.syntax.source import Source
 Callers: TypeAlias = Callable[[Workflow], Sequence[Workflow]]
 
 MAX_CALLERS: Final = 200
+MAX_TOLD: Final = 5_000
+"""Problems after which no further scope tells what it repeats: scopes come in document order, and a file's findings
+are cut there."""
 STORM_US: Final = 1_000_000
 STORM_FAILURES: Final = 3
 
@@ -36,8 +39,9 @@ def check_control(
     scopes = redo_of(flow)
     _escalation(workflow, problems)
     for scope in scopes:
-        report_unsafe(scope, flow, problems, source)
-        report_may_hold(scope, flow, problems)
+        if len(problems.items) < MAX_TOLD:
+            report_unsafe(scope, flow, problems, source)
+            report_may_hold(scope, flow, problems)
         _recovery(scope, problems)
     _undo(flow, scopes, problems, callers)
     _dead_steps(flow, problems)

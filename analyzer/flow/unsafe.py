@@ -18,6 +18,7 @@ from analyzer.syntax.source import Source
 #: More pairs of an action and a failure than this are not searched for the failure that reads best.
 MAX_PAIRS: Final = 200_000
 MAX_CAUSES: Final = 64
+_SPREADING: Final = frozenset({"wf.parallel", "wf.for_each"})
 
 
 def report_unsafe(scope: ScopeRedo, flow: Flow, problems: Problems, source: Source | None) -> None:
@@ -80,6 +81,8 @@ def _success(action: RedoneAction, failure: Failure, workflow: Workflow) -> str:
     if action.home is not workflow or not isinstance(failure.step, Step):
         return name
     mine = place_of(action.step)
+    if not any(isinstance(around, Step) and around.kind in _SPREADING for _, around in mine):
+        return name
     theirs = dict(place_of(failure.step))
     for place, around in mine:
         if place in theirs:

@@ -41,6 +41,8 @@ def render_excerpt(lines: list[str], place: Range, width: int = MAX_WIDTH) -> tu
 
 def _cells(line: str) -> list[tuple[str, int]]:
     """What each character is shown as and how many columns that takes."""
+    if line.isascii() and line.isprintable():
+        return [(character, 1) for character in line]
     cells: list[tuple[str, int]] = []
     column = 0
     for character, columns in zip(line, widths(line), strict=True):
