@@ -17,6 +17,7 @@ from benchmarks.generate import HOSTILE, workfile_text
 _HEAD = 'workfile: "1.0"\nname: hostile\n'
 _INPUTS = "inputs: { amount: integer, customer: string }\n"
 _CHARGE = 'payments.charge: { amount: "{{ inputs.amount }}", customer: "{{ inputs.customer }}" }'
+_KEYED = _CHARGE.replace("charge:", "charge_once:", 1)
 _RECOVERY = "recovery: { redo: whole_group, stop_after: { failures: 2, within: 1h }, delay: 5m, then: fail }"
 
 FOLDER_FILES = 20_000
@@ -26,12 +27,12 @@ def _steps(lines: Iterable[str], before: str = "") -> str:
     return f"{_HEAD}{before}steps:\n" + "".join(f"  {line}\n" for line in lines)
 
 
-def _nested_scopes(depth: int) -> str:
+def _nested_scopes(depth: int, call: str) -> str:
     lines: list[str] = []
     for level in range(depth):
         pad = "      " * level
         lines += [f"{pad}- g{level}:", f"{pad}    {_RECOVERY}", f"{pad}    wf.group:"]
-        lines.append(f"{pad}      - s{level}: {{ {_CHARGE} }}")
+        lines.append(f"{pad}      - s{level}: {{ {call} }}")
     return _steps(lines, _INPUTS)
 
 
@@ -79,8 +80,8 @@ TEXTS: dict[str, Callable[[], str]] = {
 """Name of a hostile text and what makes it; each must end within 10 seconds and 1 GB, with what is wrong or a limit."""
 
 SHAPES: dict[str, Callable[[], str]] = {
-    "200 recovery scopes in each other": lambda: _nested_scopes(200),
-    "60 recovery scopes in each other": lambda: _nested_scopes(60),
+    "200 recovery scopes in each other": lambda: _nested_scopes(200, _KEYED),
+    "the same with an unsafe write in each": lambda: _nested_scopes(200, _CHARGE),
     "500 parallel branches in a recovery scope": lambda: _branches(500),
 }
 """Shapes that are hard for the flow analysis; each must end within a second."""

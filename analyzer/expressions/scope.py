@@ -118,9 +118,20 @@ def join_facts(a: Facts | None, b: Facts | None) -> Facts | None:
         both = join(type_, other)
         known = declared(key)
         # A fact that says no more than the declaration would only be carried along.
-        if known is None or not same(both, known):
+        if known is None or not _says_no_more(both, known):
             joined[key] = both
     return joined
+
+
+def _says_no_more(fact: Type, known: Type) -> bool:
+    """Whether a fact is the declaration again, its constants in whatever order the tests came."""
+    if same(fact, known):
+        return True
+    if fact.kind != known.kind or fact.nullable != known.nullable or fact.values is None:
+        return False
+    if known.values is None:
+        return fact.kind == "boolean" and len(fact.values) == 2
+    return len(fact.values) == len(known.values) and all(each in known.values for each in fact.values)
 
 
 def all_facts(base: Facts, ways: Iterable[Facts | None]) -> Facts | None:

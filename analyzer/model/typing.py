@@ -84,8 +84,10 @@ class OwnBinding(Binding):
         self._record = type_
 
 
-#: Reports about a test that leave what it tells as it is.
-_HARMLESS = frozenset({"needless-guard", "always-true", "never-true"})
+#: Faults of a test after which it is not known what it was meant to tell.
+_UNREADABLE = frozenset(
+    {"expression-syntax", "unknown-name", "unknown-member", "unknown-filter", "used-before-bound", "not-visible"}
+)
 
 
 class WorkflowTyper:
@@ -293,8 +295,8 @@ class WorkflowTyper:
         return Reason(f"{text} (line {line})", "", *span_of(node))
 
     def is_faulty_since(self, before: int) -> bool:
-        """Whether an error was reported since there were ``before`` problems: what a faulty test tells is not known."""
-        return any(each.rule not in _HARMLESS for each in self.problems.items[before:])
+        """Whether a test that was typed since there were ``before`` problems cannot be read as it was meant."""
+        return any(each.rule in _UNREADABLE for each in self.problems.items[before:])
 
     def condition(self, node: Node, env: Env) -> tuple[Env | None, Env | None]:
         """Type a condition; the scopes where it held and where it did not (None when that cannot be)."""

@@ -8,6 +8,7 @@ RULE = Rule(
     name="catch-unreachable",
     code="document.control",
     severity="warning",
+    fixable=True,
     summary="A handler after one that takes every failure.",
     documentation="""\
 ## What it finds

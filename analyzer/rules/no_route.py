@@ -8,6 +8,7 @@ RULE = Rule(
     name="no-route",
     code="document.control",
     severity="warning",
+    fixable=True,
     summary="A state whose routes can all be false.",
     documentation="""\
 ## What it finds

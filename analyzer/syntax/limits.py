@@ -30,7 +30,7 @@ FILE_SIZE = Limit(
 )
 #: What walks a tree calls itself a few times for each level of it. Since 3.11 Python keeps its own stack for such
 #: calls: memory is their bound, and ``NESTING`` keeps it small. The interpreter's default stops at 1,000 calls.
-RECURSION = 20_000
+RECURSION = 6_000
 
 NESTING = Limit(
     "The nesting here",
