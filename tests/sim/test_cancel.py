@@ -136,3 +136,18 @@ def test_at_one_instant_events_and_decisions_come_before_a_cancellation_and_time
     )
     assert made.status == "succeeded"
     assert run("steps: [ { w: { wf.wait: 1h } } ]", cancel_at=H).status == "cancelled"
+
+
+def test_nothing_is_decided_about_a_run_that_is_over() -> None:
+    from sim_runtime.core.decide import decide
+    from sim_runtime.core.inputs import Cancelled, Decided, EventArrived, Proceed, TimerDue
+
+    made = run("steps: [ { w: { wf.wait: 1h } } ]")
+    for given in (
+        Cancelled(made.now),
+        Proceed(made.now),
+        EventArrived(made.now, "lab.ping", "d", {"id": "a"}),
+        Decided(made.now, "", "dana", "authorize_recovery"),
+        TimerDue(made.now, "w", "wait", made.start_us + H),
+    ):
+        assert decide(made.state, made.definition, given) == []

@@ -235,3 +235,18 @@ def test_many_concurrent_waits_end_together() -> None:
     assert made.clock == made.start_us + H
     fired = [each.path for each in made.records if each.kind == "timer.fired"]
     assert fired == [f"e[{i}].w" for i in range(300)]
+
+
+def test_a_failure_that_a_standing_sibling_could_handle_waits_with_it() -> None:
+    text = """
+    steps:
+      - fan:
+          wf.parallel:
+            left: [ { a: { lab.send: {} } } ]
+            right: [ { g: { wf.group: [ { b: { lab.send: {} } } ], catch: [ { steps: [ { c: { lab.void: {} } } ] } ] } } ]
+    """
+    answers = {"fan.left.a": [fail("first", latency=M)], "fan.right.g.b": [fail("second", latency=2 * M)]}
+    made = run(text, answers)
+    assert made.report()["failure"]["code"] == "first"
+    assert calls(made) == ["fan.left.a", "fan.right.g.b"]
+    assert made.clock == made.start_us + 2 * M
