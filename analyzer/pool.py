@@ -16,7 +16,7 @@ from typing import TypeAlias
 from analyzer.cache import Digests, Record
 from analyzer.driver import Engine, check_one, collect_when_due
 
-CHUNKS_PER_JOB = 8
+CHUNKS_PER_JOB = 24
 MAX_CHUNK = 32
 
 Results: TypeAlias = dict[str, Record | str]
