@@ -19,6 +19,9 @@ from analyzer.driver import Engine, check_one, collect_when_due
 CHUNKS_PER_JOB = 24
 MAX_CHUNK = 32
 
+_DIGESTS = Digests()
+"""The digests that a worker process has found; it lives for one run."""
+
 Results: TypeAlias = dict[str, Record | str]
 
 
@@ -71,10 +74,9 @@ def _quiet_worker() -> None:
 
 
 def _check_chunk(paths: Sequence[str], engine: Engine, profiles: tuple[str, ...] | None) -> Results:
-    digests = Digests()
     results: Results = {}
     for path in paths:
-        results[path] = check_one(engine, path, None, profiles, digests)
+        results[path] = check_one(engine, path, None, profiles, _DIGESTS)
         collect_when_due()
     return results
 

@@ -279,10 +279,11 @@ METHOD = """\
 Written by `benchmarks/run --write`. Every command is a whole process, from its start to its exit, in a folder of
 generated Workfiles (about 155 bytes a step, steps of every kind) with their connectors. Ours and the baselines run in
 turn, so that whatever else the machine does hits all of them; figures are medians, ratios those of the rounds. CPU
-seconds are those of the process and its children and are the ones to compare on a machine that is shared; wall time,
-and files a second with it, only means something when the load average is near nothing. Caches are off unless a row says
-otherwise; Python's own bytecode is cached, as in any installation. Peak memory is that of the largest process. The
-baselines are check-jsonschema with our own JSON Schema, and yamllint with its relaxed rules."""
+seconds are those of the process and its children and are the ones to compare on a machine that is shared. Wall time,
+and files a second with it, only means something when the load average is near nothing: two jobs then take about half
+their CPU time, and on a busy machine all of it. Caches are off unless a row says otherwise; Python's own bytecode is
+cached, as in any installation. Peak memory is that of the largest process. The baselines are check-jsonschema with our
+own JSON Schema, and yamllint with its relaxed rules."""
 
 
 def main() -> int:

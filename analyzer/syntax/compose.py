@@ -151,17 +151,16 @@ class Composer:
                 return top[0]
 
     def _begin(self, event: Any, mapping: bool) -> Mapping | Sequence:
-        start = event.start_mark.index
-        properties = None
-        if event.anchor is not None or event.ctag is not None:
-            properties = self._properties(event)
-            start = properties.content
         node: Mapping | Sequence
         flow = bool(event.flow_style)
-        node = Mapping(start, start, [], flow) if mapping else Sequence(start, start, [], flow)
-        if properties is None:
+        if event.anchor is None and event.ctag is None:
+            start = event.start_mark.index
+            node = Mapping(start, start, [], flow) if mapping else Sequence(start, start, [], flow)
             self.factory.open.append(node)
         else:
+            properties = self._properties(event)
+            start = properties.content
+            node = Mapping(start, start, [], flow) if mapping else Sequence(start, start, [], flow)
             self.factory.collection(node, properties)
         return node
 

@@ -15,6 +15,10 @@ def finish_mapping(node: Mapping, text: str, problems: Problems) -> Node:
     which knows where they may stand.
     """
     entries = node.entries
+    if len(entries) == 1:  # most maps
+        key = entries[0].key
+        if key.__class__ is Scalar and type(key.value) is str and key.value != "<<":
+            return node
     if node.flow and entries and entries[0].key.__class__ is Mapping and text.startswith("{{", node.start):
         written = text[node.start : node.end]
         problems.add(
