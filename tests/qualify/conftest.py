@@ -1,6 +1,7 @@
-"""The second rung's row (peer-resume) still races with the fake host's own restart, whatever the machine's load.
+"""The row of the second rung (peer-resume) fails in most runs against the fake host, on a quiet machine too.
 
-Its tests are left out until that is mended, so that a red run means something; ``WORKFILE_PEER_ROWS=1`` runs them.
+Whether the harness or the fake host is at fault is not known yet. The tests that need the row are left out until it is,
+and their requirements count as uncovered; ``WORKFILE_PEER_ROWS=1`` runs them.
 """
 
 from __future__ import annotations
