@@ -11,7 +11,6 @@ built anew. Writing replaces the file in one step, so that runs at the same time
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import stat
@@ -21,6 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from analyzer.atomic import write_atomically
+from analyzer.digest import digest_of
 from analyzer.findings import Edit, Finding, Fix, Range, Related
 from analyzer.suppressions import Directive, Name
 
@@ -36,11 +36,6 @@ FOLDER = "/"
 
 Record: TypeAlias = list[Any]
 """``[digest, index fingerprint or None, [[dependency, digest], …], findings, directives]``, plain JSON values."""
-
-
-def digest_of(data: bytes) -> str:
-    """The digest of content that results are kept by."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 class Digests:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from analyzer.findings import Edit, Finding, Fix, Range, Related
+from analyzer.findings import MAX_FINDINGS, Edit, Finding, Fix, Range, Related
 from analyzer.flow.control import check_control
 from analyzer.model.build import build_workflow
 from analyzer.model.durable import check_durable, check_profile
@@ -26,9 +26,6 @@ from analyzer.syntax.parse import Tree
 from analyzer.syntax.source import Source
 from analyzer.workspace.kept import Kept
 from analyzer.workspace.project import Document, Project, Trace, file_kind
-
-MAX_FINDINGS: Final = 5_000
-"""Findings of one file that are reported; past them one more says so."""
 
 MAX_CALLERS: Final = 1_000
 """Workfiles under a root that are looked through for calls; each is then a dependency of the result."""
@@ -148,6 +145,7 @@ def check_file(
         problems = _problems_of(project, document, claimed)
         if len(problems) > MAX_FINDINGS:
             problems.sort(key=_place_order)
+        problems = _without_shared_edits(document.tree, problems)
         findings = [_finding(project, document, each) for each in problems[:MAX_FINDINGS]]
     findings.sort(key=Finding.sort_key)
     if len(problems) > MAX_FINDINGS:
@@ -252,7 +250,6 @@ def _place_order(problem: Problem) -> tuple[int, str, int, str]:
 def _finding(project: Project, document: Document, problem: Problem) -> Finding:
     info = rule(problem.rule)
     source = document.source
-    drafts = [draft for draft in problem.fixes if not _touches_anchor(document.tree, draft)] if problem.fixes else []
     related = tuple(_related(project, document, place, text) for place, text in problem.related)
     fixes = tuple(
         Fix(
@@ -260,7 +257,7 @@ def _finding(project: Project, document: Document, problem: Problem) -> Finding:
             draft.applicability,
             tuple(Edit(document.path, source.range(edit.start, edit.end), edit.text) for edit in draft.edits),
         )
-        for draft in drafts
+        for draft in problem.fixes
     )
     return Finding(
         path=document.path,
@@ -283,12 +280,37 @@ def _related(project: Project, document: Document, place: Place, text: str) -> R
     return Related(other.path, other.source.range(place.start, place.end), text)
 
 
-def _touches_anchor(tree: Tree, draft: FixDraft) -> bool:
-    """Whether a repair changes anchored text: it stands for its other uses too, where it may be wrong."""
+def _without_shared_edits(tree: Tree, problems: list[Problem]) -> list[Problem]:
+    """The problems without the repairs that change anchored text: it stands for its other uses too."""
+    spans = _anchored_spans(tree)
+    if not spans:
+        return problems
+    return [
+        each.with_fixes(tuple(draft for draft in each.fixes if not _is_inside(spans, draft))) if each.fixes else each
+        for each in problems
+    ]
+
+
+def _anchored_spans(tree: Tree) -> list[tuple[int, int]]:
+    """The outermost anchored parts, in order."""
     if tree.root is None or "&" not in tree.source.text:
-        return False
-    spans = [(node.start, node.end) for node in walk(tree.root) if node.anchor is not None]
-    return any(start <= edit.start and edit.end <= end for edit in draft.edits for start, end in spans)
+        return []
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted(
+        ((node.start, node.end) for node in walk(tree.root) if node.anchor is not None),
+        key=lambda span: (span[0], -span[1]),
+    ):
+        if not spans or end > spans[-1][1]:
+            spans.append((start, end))
+    return spans
+
+
+def _is_inside(spans: list[tuple[int, int]], draft: FixDraft) -> bool:
+    for edit in draft.edits:
+        position = bisect_right(spans, edit.start, key=lambda span: span[0]) - 1
+        if position >= 0 and edit.end <= spans[position][1]:
+            return True
+    return False
 
 
 def _too_many(project: Project, document: Document) -> Finding:
@@ -336,18 +358,17 @@ def route_of(root: Node | None, offset: int) -> str:
     while node is not None:
         found: Node | None = None
         if isinstance(node, Mapping):
-            for entry in node.entries:
-                if entry.key.start <= offset <= entry.value.end:
-                    name = entry.key.text if isinstance(entry.key, Scalar) else "?"
-                    parts.append(f".{name}" if parts else name)
-                    found = None if offset < entry.key.end else entry.value
-                    break
+            position = _part_at(node.entries, offset, _entry_start, _entry_end)
+            if position >= 0:
+                entry = node.entries[position]
+                name = entry.key.text if isinstance(entry.key, Scalar) else "?"
+                parts.append(f".{name}" if parts else name)
+                found = None if offset < entry.key.end else entry.value
         elif isinstance(node, Sequence):
-            for position, item in enumerate(node.items):
-                if item.start <= offset <= item.end:
-                    if not (isinstance(item, Mapping) and len(item.entries) == 1):
-                        parts.append(f"[{position}]")
-                    found = item
-                    break
+            position = _part_at(node.items, offset, _node_start, _node_end)
+            if position >= 0:
+                found = node.items[position]
+                if not (isinstance(found, Mapping) and len(found.entries) == 1):
+                    parts.append(f"[{position}]")
         node = found
     return "".join(parts)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol, TypeAlias, cast
@@ -32,6 +31,7 @@ from analyzer.cache import (
     key_of,
 )
 from analyzer.findings import Finding
+from analyzer.memory import paused_collection
 from analyzer.report.common import RuleDocumentation, Suppressed
 from analyzer.selection import CheckConfig, Selection, file_ignores, glob_matches, unknown_name_message
 from analyzer.suppressions import CODE, RULE, Comment, apply_suppressions, find_directives
@@ -194,7 +194,7 @@ def check_files(
     """
     texts = texts or {}
     outcome = Outcome()
-    with _paused_collection():
+    with paused_collection():
         works = _plan(files, options, outcome)
         if texts:
             _check_texts(works, options, texts, progress)
@@ -247,18 +247,6 @@ class _Counter:
         self._done += count
         if self._progress is not None:
             self._progress(self._done, self._total)
-
-
-@contextmanager
-def _paused_collection() -> Iterator[None]:
-    """No garbage collection in the middle of an analysis: trees are large, live long and are free of rings."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _plan(files: Sequence[str], options: Options, outcome: Outcome) -> list[_Work]:

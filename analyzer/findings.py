@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Severity: TypeAlias = Literal["error", "warning", "information"]
 Applicability: TypeAlias = Literal["safe", "unsafe"]
+
+MAX_FINDINGS: Final = 5_000
+"""Findings of one file that are reported; past them one more says so."""
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information")
 

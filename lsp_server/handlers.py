@@ -11,6 +11,7 @@ from typing import Any, Final
 from lsprotocol import types
 
 from analyzer.fixes import wanted_fix
+from analyzer.memory import paused_collection
 from analyzer.workspace.files import file_kind, found_kind
 from lsp_server.convert import Converter, plain, position
 from lsp_server.features import (
@@ -286,7 +287,7 @@ def _completion(server: WorkfileServer, params: types.CompletionParams) -> Any:
         snippets=item_options is not None and bool(item_options.snippet_support),
         siblings=_siblings(asked.path, project.root),
     )
-    with server.files.quiet_memory():
+    with paused_collection():
         span, items = completion.complete(request)
     formats = None if item_options is None else item_options.documentation_format
     where = types.Range(position(places.of(span[0])), position(places.of(span[1])))

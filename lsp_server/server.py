@@ -16,6 +16,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from analyzer.__about__ import __version__
+from analyzer.memory import paused_collection
 from lsp_server.capabilities import capabilities_of, choose_encoding, watchers
 from lsp_server.convert import Abilities, Converter, changes_of
 from lsp_server.protocol import WorkfileProtocol, strict_converter
@@ -231,7 +232,7 @@ class WorkfileServer(LanguageServer):
         inbox = self.protocol.inbox
         snapshot = self.files.snapshot(self._last) if self._last in self.files.open else None
         if snapshot is not None and (inbox is None or not len(inbox)):
-            with self.files.quiet_memory():
+            with paused_collection():
                 _ = snapshot.scopes
 
 

@@ -12,13 +12,13 @@ import gc
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from analyzer.check import engine_for
 from analyzer.driver import known_rules, problem_of_rule
 from analyzer.findings import Finding
+from analyzer.memory import paused_collection
 from analyzer.model.nodes import Workflow
 from analyzer.selection import Selection, file_ignores
 from analyzer.suppressions import apply_suppressions, find_directives
@@ -237,7 +237,7 @@ class Workspace:
         if known is not None:
             self._checks.move_to_end(path)
             return known
-        with self.quiet_memory():
+        with paused_collection():
             checked = self._check(path)
             if self._show_foreign(self.project(path), checked.dependencies):
                 checked = self._check(path)
@@ -286,7 +286,7 @@ class Workspace:
         for path, text in texts.items():
             self._text_changed(path, text)
         try:
-            with self.quiet_memory():
+            with paused_collection():
                 return {path: self._check(path).findings for path in texts}
         finally:
             for path, before in kept.items():
@@ -334,17 +334,6 @@ class Workspace:
         return [problem for _, project in sorted(projects.items()) for problem in configuration_problems(project)]
 
     # ---- memory ----------------------------------------------------------------------------------
-
-    @contextmanager
-    def quiet_memory(self) -> Iterator[None]:
-        """No garbage collection while trees grow: it would look through all of them again and again."""
-        enabled = gc.isenabled()
-        gc.disable()
-        try:
-            yield
-        finally:
-            if enabled:
-                gc.enable()
 
     @property
     def much_to_collect(self) -> bool:

@@ -19,6 +19,7 @@ from analyzer.selection import Selection
 from workfile_cli import engine
 from workfile_cli.console import ColourChoice, error_line, note, output_width, use_colour, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
+from workfile_cli.options import colour_option
 from workfile_cli.progress import LazyProgress
 from workfile_cli.targets import find_targets, kind_problem
 
@@ -97,15 +98,7 @@ def split_profiles(_context: click.Context, _option: click.Parameter, value: str
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
 @click.option("--force-exclude", is_flag=True, help="Leave out what the configuration excludes although it is named.")
-@click.option(
-    "--color",
-    "--colour",
-    "colour",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colours in the text report.",
-)
+@colour_option
 def check(
     paths: tuple[str, ...],
     stdin_filename: str | None,

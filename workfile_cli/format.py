@@ -17,6 +17,7 @@ from analyzer.report.common import Locator, plural
 from workfile_cli import engine
 from workfile_cli.console import ColourChoice, error_line, note, write_diff, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
+from workfile_cli.options import colour_option
 from workfile_cli.targets import find_targets
 
 STDIN = "-"
@@ -39,9 +40,7 @@ class _Tally:
 @click.option("--check", "check_only", is_flag=True, help="Change nothing; exit with 1 when a file is not canonical.")
 @click.option("--diff", is_flag=True, help="Change nothing; show what would change.")
 @click.option("--force-exclude", is_flag=True, help="Leave out what the configuration excludes although it is named.")
-@click.option(
-    "--color", "--colour", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True
-)
+@colour_option
 def format_files(
     paths: tuple[str, ...], check_only: bool, diff: bool, force_exclude: bool, colour: ColourChoice
 ) -> int:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from analyzer.findings import Finding
     from analyzer.flow.analysis import Flow
     from analyzer.flow.redo import ScopeRedo
-    from analyzer.model.nodes import Recovery, State, Step, Workflow
-    from analyzer.syntax.source import Source
+    from analyzer.model.nodes import Workflow
     from analyzer.workspace.project import Document
 
 ALL_SCOPES = "*"
@@ -54,6 +53,7 @@ def graph(file: str | None, format_: str, redo: str | None, output: str | None) 
     failure brings it about, and, in red, actions that must not be repeated.
     """
     from analyzer.flow.analysis import analyse
+    from analyzer.flow.noted import notes_of
     from analyzer.flow.redo import redo_of
 
     if file is None:
@@ -68,7 +68,7 @@ def graph(file: str | None, format_: str, redo: str | None, output: str | None) 
     if format_ == "json":
         text = json.dumps(_json(flow, scopes, findings), indent=1, ensure_ascii=False) + "\n"
     else:
-        text = _drawn(flow, scopes, chosen, _notes(workflow, findings, document.source), format_)
+        text = _drawn(flow, scopes, chosen, notes_of(workflow, findings, document.source), format_)
     if output is None:
         write_result(text)
     else:
@@ -157,42 +157,6 @@ def _write(path: str, text: str) -> None:
         write_atomically(path, text.encode("utf-8"))
     except OSError as error:
         raise click.UsageError(f"cannot write `{path}`: {error.strerror or error}.") from None
-
-
-def _notes(
-    workflow: Workflow, findings: list[Finding], source: Source
-) -> dict[Step | State | Recovery, list[tuple[str, str]]]:
-    """For each step, state or recovery the findings that stand in it, the innermost one counts."""
-    from analyzer.model.nodes import all_steps
-
-    places: list[tuple[int, int, Step | State | Recovery]] = []
-    parts: list[Step | State] = [*(workflow.states or {}).values(), *all_steps(workflow)]
-    places += [(part.entry.key.start, part.entry.value.end, part) for part in parts]
-    recoveries = [workflow.recovery, *(part.recovery for part in parts)]
-    places += [(each.entry.key.start, each.entry.value.end, each) for each in recoveries if each is not None]
-    places.sort(key=lambda place: (place[0], -place[1]))
-    notes: dict[Step | State | Recovery, list[tuple[str, str]]] = {}
-    ordered = sorted(
-        (
-            (source.offset_at(finding.range.start_line - 1, finding.range.start_column - 1), finding)
-            for finding in findings
-        ),
-        key=lambda pair: pair[0],
-    )
-    position = 0
-    around: list[tuple[int, Step | State | Recovery]] = []
-    for offset, finding in ordered:
-        while position < len(places) and places[position][0] <= offset:
-            start, end, inner = places[position]
-            while around and around[-1][0] < start:
-                around.pop()
-            around.append((end, inner))
-            position += 1
-        while around and around[-1][0] < offset:
-            around.pop()
-        if around:
-            notes.setdefault(around[-1][1], []).append((finding.severity, finding.rule))
-    return notes
 
 
 def _json(flow: Flow, scopes: list[ScopeRedo], findings: list[Finding]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import click
 
 from workfile_cli.console import ColourChoice, error_line, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
-from workfile_cli.simulating import changes_of, colour_option, print_refusal, simulation_options, styler, write_file
+from workfile_cli.options import colour_option
+from workfile_cli.simulating import changes_of, print_refusal, simulation_options, styler, write_file
 
 if TYPE_CHECKING:
     from sim_runtime.driver.protocol import CrashPoint

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-from xml.sax.saxutils import escape
 
 import click
 
+from analyzer.report.junit import xml_text
 from workfile_cli import engine
 from workfile_cli.console import ColourChoice, note, write_result
 from workfile_cli.covering import add_unplayed, is_enough, print_coverage, shown_path, write_coverage
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
+from workfile_cli.options import colour_option
 from workfile_cli.progress import LazyProgress
-from workfile_cli.simulating import colour_option, styler
+from workfile_cli.simulating import styler
 
 if TYPE_CHECKING:
     from sim_runtime.coverage.measure import Coverage
@@ -166,30 +166,22 @@ def _text(results: list[Result], colour: ColourChoice) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def _xml(text: str) -> str:
-    """``text`` for an attribute or content; what XML cannot hold is shown as an escape."""
-    safe = re.sub("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", _escape, text)
-    return escape(safe, {'"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
-
-
-def _escape(match: re.Match[str]) -> str:
-    return f"\\u{ord(match.group()):04x}"
-
-
 def _junit(results: list[Result]) -> str:
     counts = _counts(results)
     head = f'tests="{len(results)}" failures="{counts["failed"]}" errors="{counts["error"]}"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="workfile test" {head}>']
     lines.append(f' <testsuite name="workfile test" {head} skipped="0">')
     for each in results:
-        name = _xml(each.path)
+        name = xml_text(each.path)
         opening = f'  <testcase classname="{name}" name="{name}" file="{name}"'
         if each.outcome == "passed":
             lines.append(f"{opening}/>")
             continue
         words = each.messages or [f"{one.at}: {one.words}" for one in each.differences]
         kind = "error" if each.outcome == "error" else "failure"
-        body = f'   <{kind} type="{each.outcome}" message="{_xml(words[0])}">{_xml(chr(10).join(words))}</{kind}>'
+        body = (
+            f'   <{kind} type="{each.outcome}" message="{xml_text(words[0])}">{xml_text(chr(10).join(words))}</{kind}>'
+        )
         lines.extend((f"{opening}>", body, "  </testcase>"))
     lines.extend((" </testsuite>", "</testsuites>", ""))
     return "\n".join(lines)

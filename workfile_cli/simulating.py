@@ -21,16 +21,6 @@ MAX_INPUT_BYTES = 16 * 1024 * 1024
 STDIN = "-"
 _STYLES = {"good": "\x1b[32m", "bad": "\x1b[31m", "wait": "\x1b[33m"}
 
-colour_option = click.option(
-    "--color",
-    "--colour",
-    "colour",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colours in the text report.",
-)
-
 
 def simulation_options(command: Command) -> Command:
     """The options that say what is simulated."""

@@ -11,9 +11,9 @@ import click
 
 from workfile_cli.console import ColourChoice, write_result
 from workfile_cli.main import EXIT_OK
+from workfile_cli.options import colour_option
 from workfile_cli.simulating import (
     changes_of,
-    colour_option,
     print_refusal,
     simulation_options,
     styler,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from analyzer.expressions.ast import Binary, Expr, Filter, Index, ListLiteral, Literal, Member, Unary
 from analyzer.expressions.scope import REFERENCES, Env, Facts, Key, join_facts, reference_key, set_fact
@@ -17,8 +17,6 @@ from analyzer.expressions.types import (
     join_all,
     same,
 )
-
-TRUE: Final = constant(True)
 
 
 class Narrowing:
@@ -213,6 +211,16 @@ def single(type_: Type) -> tuple[bool, Any]:
     if type_.values is not None and len(type_.values) == 1 and not type_.nullable:
         return True, type_.values[0]
     return False, None
+
+
+def may_be_settled(left: Type, right: Type) -> bool:
+    """Whether types decide an equality, or nothing is known of a side any more.
+
+    Facts only narrow: what the narrowed types leave open is open without the facts too.
+    """
+    if "never" in (left.kind, right.kind) or not can_be_equal(left, right):
+        return True
+    return single(left)[0] and single(right)[0]
 
 
 def _is_test(expr: Expr) -> bool:

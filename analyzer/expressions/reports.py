@@ -9,6 +9,7 @@ from analyzer.expressions.ast import Expr, Filter, Member
 from analyzer.expressions.filters import FILTERS
 from analyzer.expressions.types import Reason, Type, because, describe
 from analyzer.language.suggest import hint, nearest
+from analyzer.language.words import shown
 from analyzer.model.problems import EditDraft, FixDraft, Place, Problem, Problems
 from analyzer.syntax.nodes import Scalar
 from analyzer.syntax.scalars import offset_in_source
@@ -102,7 +103,7 @@ class Reports:
             "nullable-value",
             expr,
             site,
-            f"`{short_text(text)}` may be null, and {consequence}: {because(type_)}. "
+            f"`{shown(text)}` may be null, and {consequence}: {because(type_)}. "
             "Give a default with `??`, or test it first.",
             why=type_.why,
         )
@@ -113,7 +114,7 @@ class Reports:
         if at < 0:
             return
         fixes = self.replace(site, at, at + 2, ".", "Use `.`")
-        target = short_text(text[expr.target.start : expr.target.end])
+        target = shown(text[expr.target.start : expr.target.end])
         self.report("needless-guard", (at, at + 2), site, f"`{target}` is never null here: `.` is enough.", fixes=fixes)
 
     def replace(self, site: Site, start: int, end: int, text: str, title: str) -> tuple[FixDraft, ...]:
@@ -121,7 +122,7 @@ class Reports:
         return (FixDraft(title, "safe", (EditDraft(first, last, text),)),)
 
     def null_access(self, target: Expr, what: str, type_: Type, site: Site, member: Member | None = None) -> None:
-        text = short_text(site.scalar.text[target.start : target.end])
+        text = shown(site.scalar.text[target.start : target.end])
         verb = "is always null here" if type_.kind == "null" else "may be null"
         fixes: tuple[FixDraft, ...] = ()
         if member is not None and type_.kind != "null":
@@ -172,9 +173,3 @@ class Reports:
         fault = self.may_fault
         self.report(rule, expr, site, f"This is always {str(truth).lower()}: {reason}.")
         self.may_fault = fault
-
-
-def short_text(text: str) -> str:
-    """A piece of text for a message: on one line, and cut when it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:59] + "…"

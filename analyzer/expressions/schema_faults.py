@@ -21,7 +21,8 @@ from analyzer.expressions.schema_plain import (
 )
 from analyzer.expressions.short_types import Json, ShortTypeError, read_short_type
 from analyzer.language.suggest import distance, hint
-from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
+from analyzer.language.words import shown
+from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence, is_broken
 
 Report = Callable[[Node, str], None]
 
@@ -126,16 +127,6 @@ def kind_words(node: Node) -> str:
     if isinstance(node.value, bool):
         return "true or false"
     return "text" if isinstance(node.value, str) else "a number"
-
-
-def shown(text: str) -> str:
-    """A text of the author for a message, cut when it is long."""
-    return text if len(text) <= 60 else text[:60] + "…"
-
-
-def is_broken(node: Node) -> bool:
-    """A stand-in for text that could not be read, which is reported already."""
-    return isinstance(node, Scalar) and node.broken
 
 
 class _Checker:

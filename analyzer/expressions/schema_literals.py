@@ -15,11 +15,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from analyzer.expressions.patterns import Pattern, compile_pattern
-from analyzer.expressions.schema_faults import json_value, shown
+from analyzer.expressions.schema_faults import json_value
 from analyzer.expressions.schema_quick import plainly_fits
 from analyzer.expressions.times import parse_timestamp
 from analyzer.expressions.types import Type
 from analyzer.language.durations import parse_duration
+from analyzer.language.words import shown
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:

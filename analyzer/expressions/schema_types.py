@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from analyzer.expressions.schema_faults import KEYWORDS, Report, is_broken, key_text, kind_words, shown, sound_schema
+from analyzer.expressions.schema_faults import KEYWORDS, Report, key_text, kind_words, sound_schema
 from analyzer.expressions.schema_literals import literal_faults, value_faults
 from analyzer.expressions.schema_plain import (
     Schema,
@@ -22,7 +22,8 @@ from analyzer.expressions.schema_plain import (
 from analyzer.expressions.short_types import ANY_READING, Json, Reading, ShortTypeError, read_short_type
 from analyzer.expressions.type_meet import with_schema
 from analyzer.expressions.types import Field, Type, record
-from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
+from analyzer.language.words import shown
+from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence, is_broken
 
 __all__ = [
     "SCHEMA_MARKS",

@@ -26,10 +26,10 @@ from analyzer.expressions.ast import (
 )
 from analyzer.expressions.cursor import LimitProblem
 from analyzer.expressions.filters import FILTERS
-from analyzer.expressions.narrowing import Narrowing, single
+from analyzer.expressions.narrowing import Narrowing, may_be_settled, single
 from analyzer.expressions.operators import operator_type
 from analyzer.expressions.parser import parse_template
-from analyzer.expressions.reports import Reports, Site, short_text
+from analyzer.expressions.reports import Reports, Site
 from analyzer.expressions.scope import NO_FACTS, REFERENCES, Env, Facts, reference_key
 from analyzer.expressions.signatures import apply_signature
 from analyzer.expressions.types import (
@@ -53,6 +53,7 @@ from analyzer.expressions.types import (
 )
 from analyzer.expressions.walk import same_chain
 from analyzer.language.suggest import hint
+from analyzer.language.words import shown
 from analyzer.model.problems import Problems
 from analyzer.syntax.nodes import Scalar
 from analyzer.syntax.source import Source
@@ -453,7 +454,7 @@ class ExpressionTyper(Reports):
             return ANY
         if not left.may_be_null:
             if left.kind != "never":
-                text = short_text(site.scalar.text[left_expr.start : left_expr.end])
+                text = shown(site.scalar.text[left_expr.start : left_expr.end])
                 end = right_expr.end
                 if isinstance(whole, Filter):  # its own closing parenthesis; the span may hold one around it too
                     end = max(end, site.scalar.text.find(")", end) + 1)
@@ -485,14 +486,14 @@ class ExpressionTyper(Reports):
             if isinstance(operand, Literal) and operand.value is None:
                 if not other.may_be_null and other.kind not in ("any", "never"):
                     outcome = "false" if expr.op == "==" else "true"
-                    text = short_text(site.scalar.text[side.start : side.end])
+                    text = shown(site.scalar.text[side.start : side.end])
                     self.report(
                         "needless-guard", expr, site, f"`{text}` is never null here: this test is always {outcome}."
                     )
                 return
         # Settled by types and enum members, not by what an earlier test found: that a second guard repeats a first one
         # is no mistake.
-        if env.facts:
+        if env.facts and may_be_settled(left, right):
             bare = env.with_facts(NO_FACTS)
             left, right = self.quiet_type(expr.left, bare), self.quiet_type(expr.right, bare)
         if not can_be_equal(left, right):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
+from analyzer.findings import MAX_FINDINGS
 from analyzer.flow.analysis import Flow, analyse
 from analyzer.flow.facts import carries_undo, is_write
 from analyzer.flow.machine import may_find_no_route
@@ -20,9 +21,6 @@ from analyzer.syntax.source import Source
 Callers: TypeAlias = Callable[[Workflow], Sequence[Workflow]]
 
 MAX_CALLERS: Final = 200
-MAX_TOLD: Final = 5_000
-"""Problems after which no further scope tells what it repeats: scopes come in document order, and a file's findings
-are cut there."""
 STORM_US: Final = 1_000_000
 STORM_FAILURES: Final = 3
 
@@ -39,7 +37,7 @@ def check_control(
     scopes = redo_of(flow)
     _escalation(workflow, problems)
     for scope in scopes:
-        if len(problems.items) < MAX_TOLD:
+        if len(problems.items) < MAX_FINDINGS:  # scopes come in document order, and a file's findings are cut there
             report_unsafe(scope, flow, problems, source)
             report_may_hold(scope, flow, problems)
         _recovery(scope, problems)

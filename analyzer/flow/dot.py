@@ -52,44 +52,37 @@ def to_dot(picture: Picture) -> str:
         '  node [fontname="Helvetica", fontsize=11, style=filled, fillcolor="#ffffff", color="#555555"];',
         '  edge [fontname="Helvetica", fontsize=9, color="#555555", arrowsize=0.7];',
     ]
-    inner: dict[int, list[int]] = {}
-    for number, frame in enumerate(picture.frames):
-        inner.setdefault(frame.outer, []).append(number)
-    boxes: dict[int, list[Box]] = {}
-    for box in picture.boxes:
-        boxes.setdefault(box.frame, []).append(box)
-    stack: list[tuple[int, int, bool]] = [(-1, 0, False)]
-    while stack:
-        current, depth, closing = stack.pop()
+    for depth, part in picture.outline():
         indent = "  " * depth
-        if closing:
+        if isinstance(part, Box):
+            lines.append(f"{indent}{_box(part)}")
+        elif part is None:
             lines.append(f"{indent}}}")
-            continue
-        if current >= 0:
-            frame = picture.frames[current]
-            lines.append(f"{indent}subgraph cluster_{frame.name} {{")
-            label = _quoted(frame.lines, "l")
-            lines.append(f"{indent}  label={label}; labeljust=l; fontsize=10; {_frame(frame)};")
-            stack.append((current, depth, True))
-        lines += [f"{indent}  {_box(box)}" for box in boxes.get(current, [])]
-        stack += [(each, depth + 1, False) for each in reversed(inner.get(current, []))]
+        else:
+            lines.append(f"{indent}subgraph cluster_{part.name} {{")
+            lines.append(f"{indent}  label={_quoted(part.lines, 'l')}; labeljust=l; fontsize=10; {_frame(part)};")
     lines += [f"  {_arrow(picture, arrow)}" for arrow in picture.arrows]
     lines.append("}")
     return "\n".join(lines) + "\n"
 
 
 def _box(box: Box) -> str:
-    attributes = [f"label={_quoted(box.lines)}", _SHAPES[box.shape]]
+    attributes = [f"label={_quoted(box.lines)}", _SHAPES[box.shape], *_identity(box)]
     attributes += [_MARKS[mark] for mark in _MARKS if mark in box.marks]
     return f"{box.name} [{', '.join(attributes)}];"
 
 
 def _frame(frame: Frame) -> str:
-    style = _FRAMES[frame.kind].replace(", ", "; ")
+    style = "; ".join([_FRAMES[frame.kind].replace(", ", "; "), *_identity(frame)])
     for mark in ("warning", "error"):
         if mark in frame.marks:
             style += "; " + _MARKS[mark].replace(", ", "; ")
     return style
+
+
+def _identity(part: Box | Frame) -> list[str]:
+    """An id for the element of an SVG that tells its step path: ``n3_charge:fulfil.charge``."""
+    return [f"id={_quoted([f'{part.name}:{part.path}'])}"] if part.path else []
 
 
 def _arrow(picture: Picture, arrow: Arrow) -> str:

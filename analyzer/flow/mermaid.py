@@ -43,13 +43,14 @@ _FRAMES: Final = {
 def to_mermaid(picture: Picture) -> str:
     """The text of a flowchart, top down; frames are subgraphs."""
     lines = ["flowchart TD"]
-    inner: dict[int, list[int]] = {}
-    for number, frame in enumerate(picture.frames):
-        inner.setdefault(frame.outer, []).append(number)
-    boxes: dict[int, list[Box]] = {}
-    for box in picture.boxes:
-        boxes.setdefault(box.frame, []).append(box)
-    _write(picture, -1, inner, boxes, lines)
+    for depth, part in picture.outline():
+        indent = "  " * depth
+        if isinstance(part, Box):
+            lines.append(f"{indent}{_box(part)}")
+        elif part is None:
+            lines.append(f"{indent}end")
+        else:
+            lines.append(f'{indent}subgraph {part.name}["{_text(part.lines)}"]')
     redo: list[int] = []
     for position, arrow in enumerate(picture.arrows):
         lines.append("  " + _arrow(picture, arrow))
@@ -59,25 +60,6 @@ def to_mermaid(picture: Picture) -> str:
         lines.append(f"  linkStyle {','.join(map(str, redo))} stroke:#c05621,color:#c05621")
     lines += _styles(picture)
     return "\n".join(lines) + "\n"
-
-
-def _write(
-    picture: Picture, number: int, inner: dict[int, list[int]], boxes: dict[int, list[Box]], lines: list[str]
-) -> None:
-    """A frame with what is in it, without recursion: frames may be nested deeply."""
-    stack: list[tuple[int, int, bool]] = [(number, 0, False)]
-    while stack:
-        current, depth, closing = stack.pop()
-        indent = "  " * depth
-        if closing:
-            lines.append(f"{indent}end")
-            continue
-        if current >= 0:
-            frame = picture.frames[current]
-            lines.append(f'{indent}subgraph {frame.name}["{_text(frame.lines)}"]')
-            stack.append((current, depth, True))
-        lines += [f"{indent}  {_box(box)}" for box in boxes.get(current, [])]
-        stack += [(each, depth + 1, False) for each in reversed(inner.get(current, []))]
 
 
 def _box(box: Box) -> str:

@@ -6,7 +6,7 @@ The picture leaves out what every step has (its success, its failure); the graph
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -74,6 +74,30 @@ class Picture:
     boxes: list[Box] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
+
+    def outline(self) -> Iterator[tuple[int, Box | Frame | None]]:
+        """Frames and boxes as they are nested, each with its depth from 0; None ends the frame that is open.
+
+        Without recursion: frames may be nested deeply.
+        """
+        inner: dict[int, list[int]] = {}
+        for number, frame in enumerate(self.frames):
+            inner.setdefault(frame.outer, []).append(number)
+        boxes: dict[int, list[Box]] = {}
+        for box in self.boxes:
+            boxes.setdefault(box.frame, []).append(box)
+        stack: list[tuple[int, int, bool]] = [(-1, 0, False)]
+        while stack:
+            current, depth, closing = stack.pop()
+            if closing:
+                yield depth, None
+                continue
+            if current >= 0:
+                yield depth, self.frames[current]
+                stack.append((current, depth, True))
+            for box in boxes.get(current, ()):
+                yield depth + 1, box
+            stack += [(each, depth + 1, False) for each in reversed(inner.get(current, ()))]
 
 
 class Out(NamedTuple):

@@ -19,20 +19,12 @@ from analyzer.language.vocabulary import (
     TRIGGER_KEYS,
     VALUE_KINDS,
 )
+from analyzer.language.words import shown
 from analyzer.model.nodes import InputDecl, Owner, Recovery, Route, State, Timer, Workflow
 from analyzer.model.problems import Problems
-from analyzer.model.reading import (
-    Reader,
-    is_absent,
-    is_broken,
-    is_null,
-    is_partial,
-    is_template,
-    kind_word,
-    shown,
-)
+from analyzer.model.reading import Reader, is_absent, is_null, is_partial, is_template, kind_word
 from analyzer.model.steps import StepReader
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, is_cut
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, is_broken, is_cut
 
 
 def build_workflow(path: str, root: Node | None, problems: Problems) -> Workflow:
@@ -188,7 +180,6 @@ class _Builder:
             recovery.within_us = self.reader.literal(keys["within"], STOP_AFTER_KEYS["within"])
 
     def _states(self, entry: Entry) -> None:
-        self.workflow.states_entry = entry
         mapping = self.reader.mapping(entry, "a map of state names to states")
         if mapping is None:
             return

@@ -29,8 +29,8 @@ from analyzer.expressions.types import (
 )
 from analyzer.language.vocabulary import WAIT_STATUSES
 from analyzer.model.nodes import Call, Step, StepList, span_of
-from analyzer.model.reading import is_broken, is_template
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.model.reading import is_template
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken
 
 if TYPE_CHECKING:
     from analyzer.model.typing import WorkflowTyper
@@ -81,15 +81,7 @@ def _moment(typer: WorkflowTyper, node: Node, env: Env, what: str, *, timestamps
     """A duration, or a timestamp too: the value of a timeout or a wait."""
     if not isinstance(node, Scalar) or not is_template(node):
         return
-    template = typer.expressions.template(node)
-    if not template.whole:
-        _parts(typer, node, env)
-        if not template.problems:
-            typer.problems.report(
-                "not-whole-value",
-                node,
-                f"Text around `{{{{ }}}}` makes {what} a string: write one `{{{{ … }}}}` alone.",
-            )
+    if not _is_whole(typer, node, env, what, "alone"):
         return
     type_ = typer.expressions.scalar_type(node, env)
     allowed = ("duration", "timestamp", "any", "never", "null") if timestamps else ("duration", "any", "never", "null")
@@ -103,14 +95,23 @@ def _moment(typer: WorkflowTyper, node: Node, env: Env, what: str, *, timestamps
         typer.values.report_mismatch(node, mismatch(type_, DURATION), what, node)
 
 
-def _parts(typer: WorkflowTyper, node: Scalar, env: Env) -> None:
+def _is_whole(typer: WorkflowTyper, node: Scalar, env: Env, what: str, wanted: str) -> bool:
+    """Whether a template is one whole ``{{ }}``; if not, that is reported, and its parts are checked all the same."""
     template = typer.expressions.template(node)
+    if template.whole:
+        return True
     if template.problems:
         typer.expressions.scalar_type(node, env)
-        return
+        return False
     site = Site(typer.source, node)
     for part in template.interpolations:
         typer.expressions.infer(part.expr, env, site)
+    typer.problems.report(
+        "not-whole-value",
+        node,
+        f"Text around `{{{{ }}}}` makes {what} a string: write one `{{{{ … }}}}` {wanted}.",
+    )
+    return False
 
 
 def _wait(typer: WorkflowTyper, step: Step, env: Env) -> Body:
@@ -341,15 +342,7 @@ def _elements(typer: WorkflowTyper, step: Step, env: Env) -> Type:
         return typer.values.infer(node, env).item or ANY
     if not isinstance(node, Scalar) or not is_template(node) or node.broken:
         return ANY
-    template = typer.expressions.template(node)
-    if not template.whole:
-        _parts(typer, node, env)
-        if not template.problems:
-            typer.problems.report(
-                "not-whole-value",
-                node,
-                "Text around `{{ }}` makes this a string: write one `{{ … }}` that gives a list.",
-            )
+    if not _is_whole(typer, node, env, "this", "that gives a list"):
         return ANY
     type_ = typer.expressions.scalar_type(node, env)
     if type_.kind == "any":

@@ -10,8 +10,8 @@ from analyzer.language.vocabulary import RECONCILE_KEYS, WAITABLE_SOURCES
 from analyzer.model.edits import add_entry, remove_entry
 from analyzer.model.nodes import Step, StepList, Workflow, all_steps, child_lists, walk_steps
 from analyzer.model.problems import FixDraft, Problems
-from analyzer.model.reading import Reader, is_broken, is_partial, is_template, listed
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar
+from analyzer.model.reading import Reader, is_partial, is_template, listed
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, is_broken
 from analyzer.syntax.source import Source
 
 
@@ -219,7 +219,7 @@ def _skeleton(step: Step, source: Source) -> list[FixDraft]:
     left to the author, so that a skeleton alone is never taken for an answer.
     """
     body, call = step.entry.value, step.call
-    if not isinstance(body, Mapping) or call is None or call.action is None or call.manifest is None:
+    if not isinstance(body, Mapping) or body.flow or call is None or call.action is None or call.manifest is None:
         return []
     output = call.action.output
     needed = [name for name, each in output.fields.items() if not each.optional] if output is not None else []
@@ -237,8 +237,6 @@ def _skeleton(step: Step, source: Source) -> list[FixDraft]:
         if output is not None:
             result = ", ".join(f'{name}: "{{{{ probe.{name} }}}}"' for name in needed)
             lines.append(f"  result: {{ {result} }}" if result else "  result: {}")
-        if body.flow:
-            return []
         edit = add_entry(source, body, step.keys["on_unknown"], "\n".join(lines))
         return [FixDraft(f"Add a `reconcile` that asks `{probe.name}`", "unsafe", (edit,))]
     return []

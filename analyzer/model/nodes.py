@@ -124,7 +124,6 @@ class Step:
     call: Call | None = None
     lists: list[StepList] = field(default_factory=list)
     handlers: list[Handler] = field(default_factory=list)
-    catch_entry: Entry | None = None
     reconcile: Reconcile | None = None
     undo: Call | None = None
     undo_entry: Entry | None = None
@@ -229,7 +228,6 @@ class Workflow:
     recovery: Recovery | None = None
     steps: StepList | None = None
     states: dict[str, State] | None = None
-    states_entry: Entry | None = None
     initial: str | None = None
     initial_node: Node | None = None
     result: Entry | None = None

@@ -60,6 +60,10 @@ class Problem:
         self.tags = tags
         self.origin = origin
 
+    def with_fixes(self, fixes: tuple[FixDraft, ...]) -> Problem:
+        """The same problem with other fixes."""
+        return Problem(self.rule, self.start, self.end, self.message, self.related, fixes, self.tags, self.origin)
+
 
 class Problems:
     """Collects problems of one file; the same rule at the same place is kept once, inside alias uses too."""

@@ -10,8 +10,9 @@ from analyzer.expressions.times import parse_timestamp
 from analyzer.language.durations import explain_duration_error, parse_duration, suggest_duration
 from analyzer.language.suggest import MAX_SUGGESTIONS, hint, nearest
 from analyzer.language.vocabulary import IDENTIFIER, NAME, REFERENCE, STANDARD_VERSION, VALUE_KINDS, KeySpec
+from analyzer.language.words import shown
 from analyzer.model.problems import EditDraft, FixDraft, Problems
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_cut
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken, is_cut
 
 _SCALAR_WORDS: Final = {str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "nothing"}
 
@@ -29,11 +30,6 @@ def is_absent(node: Node) -> bool:
 def is_null(node: Node) -> bool:
     """Null, written or by absence."""
     return isinstance(node, Scalar) and node.value is None and not node.broken
-
-
-def is_broken(node: Node) -> bool:
-    """A stand-in for unreadable text, about which everything has been said."""
-    return isinstance(node, Scalar) and node.broken
 
 
 def is_merge(key: Node) -> bool:
@@ -364,9 +360,3 @@ def listed(words: Iterable[str], most: int = 12) -> str:
     if not names:
         return "none"
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
-
-
-def shown(text: str) -> str:
-    """Text of the file as it may stand in a message: one line, not too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:59] + "…"

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from analyzer.language.suggest import hint, nearest
 from analyzer.language.vocabulary import CONNECTOR_KEYS, NAME, REFERENCE
+from analyzer.language.words import shown
 from analyzer.model.nodes import Call, State, Step, Workflow, all_steps
 from analyzer.model.problems import Problems
-from analyzer.model.reading import Reader, is_broken, is_template, listed, rename_fix, shown
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar
+from analyzer.model.reading import Reader, is_template, listed, rename_fix
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, is_broken
 
 if TYPE_CHECKING:
     from analyzer.workspace.manifests import Manifest, TriggerDecl
@@ -231,6 +232,8 @@ class Resolver:
         if not paths:
             near = nearest(name, index)
             suffix = f"Did you mean `{near}`?" if near else "Workfiles under the configuration's root are searched."
+            if self.project.index_problems:
+                suffix += f" Not all could be: {self.project.index_problems[0]}."
             fixes = [rename_fix(node, near)] if near else []
             self.problems.report("unknown-workflow", node, f"There is no workflow `{name}`. {suffix}", fixes=fixes)
             return

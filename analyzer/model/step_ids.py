@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from analyzer.language.vocabulary import IDENTIFIER, MODIFIERS, REFERENCE, RESERVED_WORDS, VALUE_KINDS, WAIT_RESERVED
+from analyzer.language.words import shown
 from analyzer.model.nodes import Step, StepList
 from analyzer.model.problems import Problems
-from analyzer.model.reading import is_broken, is_null, shown
-from analyzer.syntax.nodes import Entry, Mapping, Scalar
+from analyzer.model.reading import is_null
+from analyzer.syntax.nodes import Entry, Mapping, Scalar, is_broken
 
 # An id whose colon was forgotten, where YAML takes it and the brackets behind it for the key.
 _GLUED_ID = re.compile(r"([a-z][a-z0-9_]*):?[ \t]*[{\[]")

@@ -21,21 +21,12 @@ from analyzer.language.vocabulary import (
     VALUE_KINDS,
     KeySpec,
 )
-from analyzer.model.nodes import Call, Handler, Owner, Reconcile, Recovery, Retry, State, Step, StepList
+from analyzer.language.words import shown
+from analyzer.model.nodes import Call, Handler, Owner, Reconcile, Recovery, Retry, State, Step, StepList, span_of
 from analyzer.model.problems import EditDraft, FixDraft
-from analyzer.model.reading import (
-    Reader,
-    is_absent,
-    is_broken,
-    is_null,
-    is_partial,
-    is_template,
-    kind_word,
-    listed,
-    shown,
-)
+from analyzer.model.reading import Reader, is_absent, is_null, is_partial, is_template, kind_word, listed
 from analyzer.model.step_ids import check_id, meant_id, several_keys, without_id
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_cut
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken, is_cut
 
 MAX_DEPTH = 210
 _REQUIRED = {kind: tuple(spec for spec in table.values() if spec.required) for kind, table in ALLOWED_KEYS.items()}
@@ -161,7 +152,7 @@ class StepReader:
         near = [name for name in step.keys if f"wf.{name}" in CONSTRUCTS]
         if near:
             fix = FixDraft(
-                f"Change to `wf.{near[0]}`", "unsafe", (EditDraft(*_span(step.keys[near[0]].key), f"wf.{near[0]}"),)
+                f"Change to `wf.{near[0]}`", "unsafe", (EditDraft(*span_of(step.keys[near[0]].key), f"wf.{near[0]}"),)
             )
             self.problems.report(
                 "subject-count",
@@ -186,7 +177,7 @@ class StepReader:
         else:
             near = nearest(name, CONSTRUCTS)
             suffix = f"Did you mean `{near}`?" if near else f"Constructs are {listed(CONSTRUCTS)}."
-            fixes = [FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(*_span(key), near),))] if near else []
+            fixes = [FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(*span_of(key), near),))] if near else []
             self.problems.report("unknown-action", key, f"There is no construct `{shown(name)}`. {suffix}", fixes=fixes)
 
     def _call(self, entry: Entry, connection: Entry | None) -> Call:
@@ -407,7 +398,6 @@ class StepReader:
             retry.on = self.reader.codes(keys["on"])
 
     def _catch(self, step: Step, entry: Entry) -> None:
-        step.catch_entry = entry
         items = self.reader.sequence(entry, VALUE_KINDS["handlers"])
         for index, item in enumerate(items.items if items is not None else ()):
             if not isinstance(item, Mapping):
@@ -525,10 +515,6 @@ _MODIFIERS: dict[str, Callable[[StepReader, Step, Entry], None]] = {
     "idempotency_key": StepReader._idempotency_key,
     "recovery": StepReader._recovery,
 }
-
-
-def _span(node: Node) -> tuple[int, int]:
-    return node.start, node.end
 
 
 def _allowed_on(name: str) -> str:

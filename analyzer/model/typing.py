@@ -33,9 +33,9 @@ from analyzer.model.names import NameFaults
 from analyzer.model.nodes import Handler, State, Step, Workflow, span_of
 from analyzer.model.outside import Outside, OutsideNames
 from analyzer.model.problems import Problems
-from analyzer.model.reading import is_broken, is_template
+from analyzer.model.reading import is_template
 from analyzer.model.values import ValueTyper
-from analyzer.syntax.nodes import Mapping, Node, Scalar
+from analyzer.syntax.nodes import Mapping, Node, Scalar, is_broken
 from analyzer.syntax.source import Source
 
 ERROR_TYPE = record({"code": Field(STRING), "message": Field(STRING), "details": Field(ANY), "step": Field(STRING)})

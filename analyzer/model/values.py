@@ -24,9 +24,10 @@ from analyzer.expressions.types import (
 from analyzer.expressions.typing import ExpressionTyper
 from analyzer.language.durations import parse_duration
 from analyzer.language.suggest import hint, nearest
+from analyzer.language.words import shown
 from analyzer.model.problems import Place
-from analyzer.model.reading import is_broken, is_merge, is_null, is_partial, is_template, rename_fix, shown
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, walk
+from analyzer.model.reading import is_merge, is_null, is_partial, is_template, rename_fix
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken, walk
 
 
 class _Place(NamedTuple):

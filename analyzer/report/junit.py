@@ -36,7 +36,7 @@ def _fails(finding: Finding, strict: bool) -> bool:
 
 def _suite(path: str, findings: list[Finding], failed: int, strict: bool) -> str:
     """A clean file is one passed test, so that it is seen to have been checked."""
-    name = _xml(path)
+    name = xml_text(path)
     count = max(1, len(findings))
     lines = [f' <testsuite name="{name}" tests="{count}" failures="{failed}" errors="0" skipped="0">']
     if not findings:
@@ -49,20 +49,20 @@ def _suite(path: str, findings: list[Finding], failed: int, strict: bool) -> str
 
 def _case(name: str, finding: Finding, strict: bool) -> list[str]:
     place = finding.range
-    title = _xml(f"{finding.rule} at {place.start_line}:{place.start_column}")
-    message = _xml(finding.message)
-    detail = _xml(
+    title = xml_text(f"{finding.rule} at {place.start_line}:{place.start_column}")
+    message = xml_text(finding.message)
+    detail = xml_text(
         f"{finding.path}:{place.start_line}:{place.start_column}: {finding.severity} {finding.rule}: {finding.message}"
     )
     opening = f'  <testcase classname="{name}" name="{title}" file="{name}" line="{place.start_line}">'
     if _fails(finding, strict):
-        body = f'   <failure type="{_xml(finding.rule)}" message="{message}">{detail}</failure>'
+        body = f'   <failure type="{xml_text(finding.rule)}" message="{message}">{detail}</failure>'
     else:
         body = f"   <system-out>{detail}</system-out>"
     return [opening, body, "  </testcase>"]
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
     """``text`` for an attribute or content; what XML cannot hold is shown as an escape."""
     safe = _NOT_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
     return _SPECIAL.sub(lambda match: _ENTITIES[match.group()], safe)

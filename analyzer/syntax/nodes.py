@@ -142,6 +142,11 @@ class Sequence(Node):
         return f"Sequence({self.items!r}@{self.start}-{self.end})"
 
 
+def is_broken(node: Node) -> bool:
+    """A stand-in for unreadable text, about which everything has been said."""
+    return isinstance(node, Scalar) and node.broken
+
+
 def is_cut(node: Node) -> bool:
     """Whether a node is a map or list some of which could not be read: what it was meant to be is not known."""
     return isinstance(node, Mapping | Sequence) and node.partial

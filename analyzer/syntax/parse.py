@@ -6,10 +6,10 @@ refuse is read again by our tolerant parser, which decides what is wrong and whe
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import Literal, TypeAlias
 
+from analyzer.memory import paused_collection
 from analyzer.syntax.clean import clean, restore
 from analyzer.syntax.comments import find_comments
 from analyzer.syntax.compose import Composer, PartsDiffer
@@ -73,14 +73,8 @@ def parse_fragment(source: Source, start: int, end: int) -> Tree:
 
 
 def _paused(source: Source, text: str, use_c: bool) -> Tree:
-    # A tree is tens of thousands of objects that all stay: collecting while it grows only costs (by 4 to 5 times).
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with paused_collection():
         return _parse(source, text, use_c)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _parse(source: Source, text: str, use_c: bool) -> Tree:

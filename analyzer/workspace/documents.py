@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from analyzer.digest import digest_of
 from analyzer.syntax.limits import FILE_SIZE
 from analyzer.syntax.nodes import SyntaxProblem
 
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 # A code point has at most four bytes: a longer file is past the bound on characters, whatever is in it.
 MAX_FILE_BYTES: Final = 4 * FILE_SIZE.value
 _FIRST_BYTES: Final = 1 << 20
-
-
-def digest_of(data: bytes) -> str:
-    """The digest that content is compared by."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 class Document:

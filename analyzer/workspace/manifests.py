@@ -16,14 +16,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from analyzer.expressions.schema_faults import is_broken, json_value, key_text, kind_words, shown
+from analyzer.expressions.schema_faults import json_value, key_text, kind_words
 from analyzer.expressions.schema_types import Reading, reading_of
 from analyzer.expressions.short_types import ANY_READING, Json
 from analyzer.expressions.types import Type, record
 from analyzer.language.suggest import hint, nearest
 from analyzer.language.vocabulary import EFFECTS, IDEMPOTENCIES, IDENTIFIER, NAME, TRIGGER_SOURCES
+from analyzer.language.words import shown
 from analyzer.model.problems import EditDraft, FixDraft, Problem, Problems
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken
 from analyzer.syntax.parse import Tree
 
 RULE: Final = "manifest-invalid"

@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from analyzer.expressions.schema_faults import KEYWORDS, is_broken, json_value, key_text, kind_words, shown
+from analyzer.expressions.schema_faults import KEYWORDS, json_value, key_text, kind_words
 from analyzer.expressions.schema_types import is_json_schema
 from analyzer.language.suggest import hint, nearest
+from analyzer.language.words import shown
 from analyzer.model.problems import Problem, Problems
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, walk
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, is_broken, walk
 from analyzer.syntax.parse import Tree
 from analyzer.workspace.manifests import (
     MANIFEST_KEYS,

@@ -17,12 +17,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from analyzer.digest import digest_of
 from analyzer.language.suggest import hint
 from analyzer.model.problems import Place, Problem, Problems
 from analyzer.selection import glob_matches
 from analyzer.syntax.nodes import Entry, Mapping, Scalar, walk
 from analyzer.workspace.config import Config, ConfigError, ConnectionConfig, config_in, find_config, load_config
-from analyzer.workspace.documents import Document, digest_of, read_file
+from analyzer.workspace.documents import Document, read_file
 from analyzer.workspace.files import (
     CONNECTOR_SUFFIX,
     MAX_FILES,

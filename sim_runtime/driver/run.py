@@ -7,15 +7,14 @@ from outside (``Outside``), the world and the store stay.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import heapq
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from analyzer.memory import paused_collection
 from sim_runtime.core.decide import can_fire, refusal_of, transact
 from sim_runtime.core.definition import Definition
 from sim_runtime.core.evolve import fold
@@ -51,19 +50,6 @@ _MOVES: Final = frozenset({"generation.started", "operator.decided"})
 #: The place in order of a decision that waits for its hold.
 _AWAITED: Final = 0
 _SETS: Final = frozenset({"timer.set", "retry.scheduled", "action.dispatched"})
-
-
-@contextmanager
-def _paused_collection() -> Iterator[None]:
-    """No garbage collection in the middle of a run: records and states hold no rings, and looking through all of them
-    again and again costs more than the run."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class LimitReached(Exception):
@@ -205,7 +191,7 @@ class Run:
 
     def finish(self) -> Run:
         """Go on until the outcome, until nothing can act any more, or until the script's end."""
-        with _paused_collection():
+        with paused_collection():
             self._finish()
         return self
 

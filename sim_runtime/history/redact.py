@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from analyzer.expressions.schema_faults import is_broken
 from analyzer.expressions.schema_types import read_record, schema_of, sensitive_paths
-from analyzer.syntax.nodes import Mapping, Node
+from analyzer.syntax.nodes import Mapping, Node, is_broken
 from analyzer.syntax.parse import parse
 from analyzer.syntax.source import Source
 from analyzer.workspace.manifests import Manifest, read_manifest

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sim_runtime.qualify.bundle import Row
-from sim_runtime.qualify.client import DISCOVERY_PATH, Client, Reply, TransportLoss, run_path
+from sim_runtime.qualify.client import Client, Reply, TransportLoss, run_path
 from sim_runtime.qualify.deaths import DeathWatch
 from sim_runtime.qualify.evidence import NotDerived, RecoveryBound, is_name, read_bounds
 from sim_runtime.qualify.names import (
@@ -415,11 +415,6 @@ def _attempts(course: Course, run: str) -> int:
     if not log.count("node.failed"):
         raise Blocked("the run's events hold no node.failed: an empty log would make every count right")
     return log.count("node.started", "node.retried")
-
-
-def read_document(client: Client) -> Reply:
-    """The discovery document. Raises ``TransportLoss``."""
-    return client.get(DISCOVERY_PATH)
 
 
 #: In the order in which they are driven.

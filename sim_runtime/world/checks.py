@@ -7,10 +7,11 @@ import os
 from typing import Any, Final
 
 from analyzer.check import check_file, engine_for
-from analyzer.expressions.schema_faults import key_text, shown
+from analyzer.expressions.schema_faults import key_text
 from analyzer.expressions.schema_literals import literal_faults, value_faults
 from analyzer.expressions.types import Type
 from analyzer.language.suggest import hint
+from analyzer.language.words import shown
 from analyzer.model.nodes import Call, Step, Workflow, all_steps
 from analyzer.model.problems import Place, Problems
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence

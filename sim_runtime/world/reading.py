@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
-from analyzer.expressions.schema_faults import is_broken, json_value, key_text, shown
+from analyzer.expressions.schema_faults import json_value, key_text
 from analyzer.language.scenario_vocabulary import (
     AMBIGUITY_KEYS,
     ANSWER_KEYS,
@@ -29,8 +29,9 @@ from analyzer.language.scenario_vocabulary import (
 )
 from analyzer.language.suggest import hint
 from analyzer.language.vocabulary import KeySpec
+from analyzer.language.words import shown
 from analyzer.model.problems import Problems
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken
 from analyzer.syntax.parse import parse
 from analyzer.syntax.source import Source
 from analyzer.workspace.documents import Document

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping as Map
 from typing import Any, Final
 
-from analyzer.expressions.schema_faults import is_broken, json_value, key_text, kind_words, shown
+from analyzer.expressions.schema_faults import json_value, key_text, kind_words
 from analyzer.expressions.times import explain_timestamp_error, parse_timestamp
 from analyzer.language.durations import explain_duration_error, parse_duration
 from analyzer.language.scenario_vocabulary import SCENARIO_KINDS
 from analyzer.language.suggest import hint, nearest
 from analyzer.language.vocabulary import REFERENCE, KeySpec
+from analyzer.language.words import shown
 from analyzer.model.problems import EditDraft, FixDraft, Problems
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken
 
 RULE: Final = "scenario-invalid"
 Keys = dict[str, Entry]

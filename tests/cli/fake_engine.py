@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analyzer.cache import digest_of
+from analyzer.digest import digest_of
 from analyzer.driver import Engine
 from analyzer.findings import Edit, Finding, Fix, Range, Related
 

@@ -19,10 +19,10 @@ from analyzer.cache import (
     decode_directives,
     decode_findings,
     default_folder,
-    digest_of,
     encode_directives,
     encode_findings,
 )
+from analyzer.digest import digest_of
 from analyzer.findings import SEVERITIES, Edit, Finding, Fix, Range, Related
 from analyzer.suppressions import find_directives
 
