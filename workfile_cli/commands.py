@@ -28,5 +28,6 @@ COMMANDS: dict[str, LazyCommand] = {
     "lsp": LazyCommand("workfile_cli.lsp", "lsp", "Serve an editor over the Language Server Protocol."),
     "qualify": LazyCommand("workfile_cli.qualify", "qualify", "Judge a host by killing it, or its evidence bundle."),
     "schema": LazyCommand("workfile_cli.schema", "schema", "Print the JSON Schema of a kind of file."),
+    "doctor": LazyCommand("workfile_cli.doctor", "doctor", "Tell what is installed and what is missing."),
     "completion": LazyCommand("workfile_cli.completion", "completion", "Print the completion script for a shell."),
 }

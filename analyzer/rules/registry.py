@@ -10,7 +10,7 @@ from functools import cache
 
 from analyzer.rules.base import Rule
 
-_OTHERS = frozenset({"__init__", "base", "docs", "registry"})
+_OTHERS = frozenset({"__init__", "base", "docs", "registry", "scaffold"})
 _SUFFIX = ".py"
 
 
