@@ -1,4 +1,4 @@
-"""``workfile schema``: the JSON Schemas of the kinds of files, for editors that know YAML."""
+"""``workfile schema``: the JSON Schemas of the kinds of files, for editors, and of the reports, for programs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from pathlib import Path
 
 import click
 
+from analyzer.language import schemas
+from workfile_cli import reports
 from workfile_cli.console import note, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
+from workfile_cli.reports import REPORTS
 
-KINDS = ("workfile", "connector", "overlay", "scenario")
+KINDS = ("workfile", "connector", "overlay", "scenario", *REPORTS)
 
 
 @click.command("schema")
@@ -29,7 +32,7 @@ KINDS = ("workfile", "connector", "overlay", "scenario")
     help="Write nothing; exit with 1 when a file in DIR is missing or stale.",
 )
 def schema(kind: str | None, write_to: Path | None, check_in: Path | None) -> int:
-    """Print the JSON Schema (2020-12) of a KIND of file; without KIND, list the kinds.
+    """Print the JSON Schema (2020-12) of a KIND of file or report; without KIND, list the kinds.
 
     An editor that knows YAML checks, completes and explains with it, when the schema is associated with the names of
     the files, or named at the top of one: `# yaml-language-server: $schema=workfile.schema.json`.
@@ -41,23 +44,31 @@ def schema(kind: str | None, write_to: Path | None, check_in: Path | None) -> in
         return _write(write_to, chosen)
     if check_in is not None:
         return _check(check_in, chosen)
-    from analyzer.language import schemas
-
     if kind is None:
         width = max(map(len, KINDS))
         for each in KINDS:
-            write_result(f"{each:{width}}  {', '.join(schemas.KINDS_OF_FILES[each].files)}\n")
+            write_result(f"{each:{width}}  {_about(each)}\n")
     else:
-        write_result(schemas.text(kind))
+        write_result(text_of(kind))
     return EXIT_OK
 
 
-def _write(folder: Path, kinds: tuple[str, ...]) -> int:
-    from analyzer.language import schemas
+def _about(kind: str) -> str:
+    """The names of the files, or the command whose report it is."""
+    if kind in REPORTS:
+        return f"`{REPORTS[kind].command} --format json`"
+    return ", ".join(schemas.KINDS_OF_FILES[kind].files)
 
+
+def text_of(kind: str) -> str:
+    """The schema of one of ``KINDS`` as the text of its file."""
+    return schemas.text(reports.schema(kind) if kind in REPORTS else schemas.schema(kind))
+
+
+def _write(folder: Path, kinds: tuple[str, ...]) -> int:
     for kind in kinds:
         path = folder / schemas.file_name(kind)
-        text = schemas.text(kind)
+        text = text_of(kind)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if path.is_file() and path.read_bytes() == text.encode():
@@ -70,8 +81,6 @@ def _write(folder: Path, kinds: tuple[str, ...]) -> int:
 
 
 def _check(folder: Path, kinds: tuple[str, ...]) -> int:
-    from analyzer.language import schemas
-
     stale = 0
     for kind in kinds:
         path = folder / schemas.file_name(kind)
@@ -79,7 +88,7 @@ def _check(folder: Path, kinds: tuple[str, ...]) -> int:
             present = path.read_bytes() if path.is_file() else None
         except OSError as error:
             raise click.ClickException(f"cannot read `{path}`: {error.strerror or error}") from None
-        if present != schemas.text(kind).encode():
+        if present != text_of(kind).encode():
             stale += 1
             write_result(f"{path} is {'missing' if present is None else 'stale'}: write it with `--write`\n")
     return EXIT_FINDINGS if stale else EXIT_OK

@@ -76,9 +76,9 @@ def schema(kind: str) -> Schema:
     return {**head, **entry.build()}
 
 
-def text(kind: str) -> str:
-    """The schema as the text of its file."""
-    return json.dumps(schema(kind), ensure_ascii=False, indent=2) + "\n"
+def text(schema: Schema) -> str:
+    """A schema as the text of its file."""
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
 def file_name(kind: str) -> str:

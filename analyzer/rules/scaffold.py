@@ -47,7 +47,7 @@ What happens at run time.
 workfile: "1.0"
 name: bad
 steps:
-  - greeting: {{ wf.let: "the smallest file that has the fault" }}
+  - greeting: {{ wf.let: {{ text: "the smallest file that has the fault" }} }}
 ```
 
 ## Good
@@ -56,7 +56,7 @@ steps:
 workfile: "1.0"
 name: good
 steps:
-  - greeting: {{ wf.let: "the same, mended" }}
+  - greeting: {{ wf.let: {{ text: "the same, mended" }} }}
 ```
 
 ## How to fix
@@ -74,7 +74,7 @@ _CASE: Final = """\
 workfile: "1.0"
 name: {name}
 steps:
-  - greeting: {{ wf.let: "the fault" }} # expect: {name}@15
+  - greeting: {{ wf.let: {{ text: "the fault" }} }} # expect: {name}@15
 """
 _NEXT: Final = """\
 wrote {module}

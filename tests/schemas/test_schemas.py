@@ -26,7 +26,9 @@ from analyzer.syntax.source import Source
 from tests.conformance.corpus import FOLDER
 from tests.rules.examples import ROOT, check_folder, examples
 from workfile_cli.main import main
+from workfile_cli.reports import REPORTS
 from workfile_cli.schema import KINDS as OFFERED
+from workfile_cli.schema import text_of
 
 UNREADABLE = ("document.syntax", "document.limit")
 SEEN_BY_THE_ANALYZER_ONLY = {
@@ -69,7 +71,7 @@ def checked(folder: Path) -> Iterator[tuple[Path, list[Finding]]]:
 @pytest.mark.parametrize("kind", schemas.KINDS_OF_FILES)
 def test_a_schema_is_a_schema(kind: str) -> None:
     Draft202012Validator.check_schema(schemas.schema(kind))
-    assert json.loads(schemas.text(kind)) == schemas.schema(kind)
+    assert json.loads(text_of(kind)) == schemas.schema(kind)
 
 
 def test_every_kind_of_value_has_a_fragment() -> None:
@@ -233,11 +235,11 @@ def test_the_files_of_the_project_are_fresh(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_kinds_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tuple(schemas.KINDS_OF_FILES) == OFFERED
+    assert (*schemas.KINDS_OF_FILES, *REPORTS) == OFFERED
     assert main(["schema"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(OFFERED)
     assert main(["schema", "overlay"]) == 0
-    assert capsys.readouterr().out == schemas.text("overlay")
+    assert capsys.readouterr().out == text_of("overlay")
 
 
 def test_files_are_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,6 +67,14 @@ expect:
   effects: { shop.charge: 1, shop.print: 1 }
   clock: 15m
 """
+ROUND = """\
+workfile: "1.0"
+name: round
+initial: a
+states:
+  a: { steps: [ { s: { shop.look: { name: x } } } ], routes: [ { when: "{{ s.found }}", to: b }, { to: a } ] }
+  b: { steps: [ { t: { wf.let: { n: 1 } } } ], final: true }
+"""
 FILES = {
     "workfile.toml": "",
     "connectors/shop.connector.yaml": CONNECTOR,

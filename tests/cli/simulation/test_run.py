@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.simulation.conftest import SCENARIO, WORKFILE, Put, Run
+from tests.cli.simulation.conftest import ROUND, SCENARIO, WORKFILE, Put, Run
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -270,3 +270,19 @@ def test_an_output_that_nothing_fits_is_one_line(workfile: Run, put: Put) -> Non
     ran = workfile("run", "odd.workfile.yaml")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert "no default answer for `odd.get` (at `a`)" in ran.err
+
+
+@pytest.mark.parametrize("command", ["run", "step"])
+def test_a_payload_that_nothing_takes_is_refused(workfile: Run, put: Put, command: str) -> None:
+    put("t.json", "{}")
+    ran = workfile(command, "sell.workfile.yaml", "--input", "amount=1", "--trigger", "t.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "`sell` has no root `trigger`, so that nothing takes the payload: leave it out" in ran.err
+
+
+def test_a_run_that_goes_round_is_one_line(workfile: Run, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sim_runtime.driver.circles.MAX_TURNS", 100)
+    put("round.workfile.yaml", ROUND)
+    ran = workfile("run", "round.workfile.yaml")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "the state `a` was entered 100 times at 2026-01-01T00:00:00Z; let a route lead out" in ran.err

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.simulation.conftest import Run
+from tests.cli.simulation.conftest import ROUND, Put, Run
 
 FILE = ("sell.workfile.yaml", "--input", "amount=5")
 HELD = ("sell.workfile.yaml", "--scenario", "sell.scenario.yaml")
@@ -178,3 +178,22 @@ def test_what_cannot_be_stepped(workfile: Run) -> None:
     assert (ran.code, "`--store` is for `workfile run`" in ran.err) == (2, True)
     ran = workfile("step", "none.workfile.yaml")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
+
+
+def test_a_cancellation_is_told_to_its_end(workfile: Run) -> None:
+    ran = workfile("step", *FILE, stdin="next\nnext\ncancel too late\n")
+    assert ran.out.splitlines()[-2].endswith("run  cancelled")
+    assert ran.out.splitlines()[-1].startswith("cancelled at ")
+    assert "waits at" not in ran.out.splitlines()[-1]
+
+
+def test_the_clock_stops_at_the_outcome(workfile: Run) -> None:
+    ran = workfile("step", *FILE, stdin="advance 10h\n")
+    assert ran.out.endswith("succeeded at 2026-01-01T01:00:00Z\n")
+
+
+def test_a_run_that_goes_round_is_told_and_the_way_back_is_open(workfile: Run, put: Put) -> None:
+    put("round.workfile.yaml", ROUND)
+    found = answers(workfile, "into", "continue", "back", "state", of=("round.workfile.yaml",))
+    assert "the state `a` was entered" in found[1]["error"]
+    assert [each["error"] for each in found[2:]] == [None, None]

@@ -96,3 +96,44 @@ def test_a_path_that_cannot_be_tested(workfile: Run, path: str, words: str) -> N
     ran = workfile("test", path)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert words in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("inputs: { amount: 1 }\n", "1:1", "lacks `workfile`"),
+        ("- 1\n", "1:1", "must be a map, but this is a list"),
+        ("workfile: gone.workfile.yaml\n", "1:11", "cannot be read: there is no such file"),
+        ("workfile: sell.workfile.yaml\ntrigger: { amount: 1 }\n", "2:10", "has no root `trigger`"),
+        ("", "1:1", "The scenario is empty"),
+    ],
+)
+def test_a_scenario_that_cannot_be_run_says_where_and_why(
+    workfile: Run, put: Put, text: str, place: str, words: str
+) -> None:
+    put("s/x.scenario.yaml", text.replace("sell.", "../sell."))
+    ran = workfile("test", "s", "--format", "json")
+    (found,) = json.loads(ran.out)["scenarios"]
+    assert (ran.code, found["outcome"], len(found["messages"])) == (1, "error", 1)
+    assert found["messages"][0].startswith(f"s/x.scenario.yaml:{place}: scenario-invalid: ")
+    assert words in found["messages"][0]
+
+
+def test_all_faults_of_a_scenario_are_told_at_once(workfile: Run, put: Put) -> None:
+    put("x.scenario.yaml", "workfile: sell.workfile.yaml\nactions: { shop.charge: { succeed: { id: 5 } } }\nfoo: 1\n")
+    (found,) = json.loads(workfile("test", "x.scenario.yaml", "--format", "json").out)["scenarios"]
+    assert [each.split(": ")[1] for each in found["messages"]] == ["answer-breaks-output", "scenario-invalid"]
+
+
+def test_what_is_only_doubtful_does_not_stop_a_scenario(workfile: Run, put: Put) -> None:
+    put("x.scenario.yaml", "workfile: sell.workfile.yaml\nactions: { shop.charge: { succeed: { id: 5 } } }\n")
+    (found,) = json.loads(workfile("test", "x.scenario.yaml", "--format", "json").out)["scenarios"]
+    assert found["outcome"] == "passed"
+
+
+def test_a_call_that_is_missing_is_told_with_paths_and_times(workfile: Run, put: Put) -> None:
+    calls = "  calls: [{ action: shop.charge, at: 90m }]\n"
+    put("x.scenario.yaml", SCENARIO + calls)
+    ran = workfile("test", "x.scenario.yaml")
+    assert '`{"action": "shop.charge", "at": "1h30m"}`' in ran.out
+    assert "the calls are 1 `shop.charge` at `charge` after 0s, 2" in ran.out
