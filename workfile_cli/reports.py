@@ -37,7 +37,7 @@ class Report(NamedTuple):
 def schema(name: str) -> Schema:
     """The schema of one of ``REPORTS``."""
     entry = REPORTS[name]
-    head = {"$schema": DIALECT, "$id": f"{name}.schema.json", "title": f"What `{entry.command} --format json` prints"}
+    head = {"$schema": DIALECT, "$id": f"{name}.schema.json", "title": f"What `{entry.command}` prints"}
     return {**head, **entry.build()}
 
 
@@ -222,11 +222,11 @@ def _test() -> Schema:
 
 
 REPORTS: Final[dict[str, Report]] = {
-    "check-report": Report("workfile check", _check),
-    "explain-report": Report("workfile explain", _explain),
-    "graph-report": Report("workfile graph", _graph),
-    "run-report": Report("workfile run", _run),
-    "test-report": Report("workfile test", _test),
+    "check-report": Report("workfile check --format json", _check),
+    "explain-report": Report("workfile explain --format json", _explain),
+    "graph-report": Report("workfile graph --format json", _graph),
+    "run-report": Report("workfile run --format json", _run),
+    "test-report": Report("workfile test --format json", _test),
     "coverage-report": Report("workfile test --coverage-json FILE", _coverage),
-    "doctor-report": Report("workfile doctor", _doctor),
+    "doctor-report": Report("workfile doctor --format json", _doctor),
 }

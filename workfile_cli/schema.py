@@ -56,7 +56,7 @@ def schema(kind: str | None, write_to: Path | None, check_in: Path | None) -> in
 def _about(kind: str) -> str:
     """The names of the files, or the command whose report it is."""
     if kind in REPORTS:
-        return f"`{REPORTS[kind].command} --format json`"
+        return f"`{REPORTS[kind].command}`"
     return ", ".join(schemas.KINDS_OF_FILES[kind].files)
 
 

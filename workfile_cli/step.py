@@ -150,6 +150,7 @@ class Session:
     def command(self, text: str) -> None:
         """Answer one command; a bad one is answered with what is wrong."""
         from analyzer.language.suggest import hint
+        from sim_runtime.driver.circles import LimitReached
         from sim_runtime.samples import NoSample
         from sim_runtime.stepping import CannotDo
         from sim_runtime.world.connectors import CannotAnswer
@@ -165,7 +166,7 @@ class Session:
             act(rest.strip())
         except click.UsageError as error:
             self.answer(verb, error=error.format_message())
-        except (CannotDo, CannotAnswer, NoSample) as error:
+        except (CannotDo, CannotAnswer, LimitReached, NoSample) as error:
             self.answer(verb, error=f"{error}.")
 
     def verbs(self) -> dict[str, Callable[[str], None]]:
@@ -290,7 +291,7 @@ class Session:
         report = run.report()
         waits = dict.fromkeys(f"`{each['path']}`" for each in report["waiting"])
         holds = [f"`{each['path']}` ({each['reason']})" for each in report["holds"]]
-        words = f"{run.status} at {time_text(run.now)}"
+        words = f"{run.status} at {time_text(run.clock)}"
         if holds:
             words += f", held at {', '.join(holds)}"
         return words + (f", waits at {', '.join(waits)}" if waits else "")
