@@ -107,8 +107,16 @@ class Prepared:
         return self.scenario.until_us if self.changes.until_us is None else self.changes.until_us
 
     def simulation(self, store: SqliteStore | None = None) -> Simulation:
-        """A new run, nothing of it done. Raises ``StoreError`` when the store holds it already."""
+        """A new run, nothing of it done.
+
+        Raises:
+            CannotSimulate: there is a payload for a trigger that the Workfile does not have.
+            StoreError: the store holds the run already.
+        """
         scenario, changes = self.scenario, self.changes
+        if self.definition.trigger is None and not isinstance(changes.trigger, Unset):
+            name = self.workflow.name
+            raise CannotSimulate(f"`{name}` has no root `trigger`, so that nothing takes the payload: leave it out")
         trigger = scenario.trigger if isinstance(changes.trigger, Unset) else changes.trigger
         run = ObservedRun(
             self.definition,
@@ -259,10 +267,15 @@ def prepare(
     else:
         script = Scenario() if scenario is None else load_scenario(os.path.abspath(scenario))  # noqa: PTH100
     path = script.workfile if workfile is None else os.path.abspath(workfile)  # noqa: PTH100
-    if not path:
-        raise CannotSimulate("neither a Workfile nor a scenario that names one was given")
-    project, workflow = load_workflow(path)
-    _refuse_errors(project, workflow, script)
+    try:
+        if not path:
+            raise CannotSimulate("neither a Workfile nor a scenario that names one was given")
+        project, workflow = load_workflow(path)
+    except CannotSimulate:
+        if workfile is None and script.path:
+            _refuse_errors([], script.path)  # what is wrong with the scenario's `workfile`, at its place
+        raise
+    _refuse_errors(files_of(project, workflow), script.path)
     try:
         definition = definition_of(workflow, project)
     except CannotRun as error:
@@ -316,17 +329,18 @@ def files_of(project: Project, workflow: Workflow) -> list[str]:
     return list(found)
 
 
-def _refuse_errors(project: Project, workflow: Workflow, scenario: Scenario) -> None:
-    files = files_of(project, workflow)
-    if scenario.path:
-        files.append(scenario.path)
+def _refuse_errors(paths: Sequence[str], scenario: str) -> None:
+    """Refuse what has errors; what is doubtful in the scenario is told with them."""
+    files = [*paths, scenario] if scenario else list(paths)
     outcome = check_files(files, Options(cache=False, jobs=1, engine=ENGINE))
     if outcome.problems:
         raise CannotSimulate(outcome.problems[0])
     errors = [each for each in outcome.findings if each.severity == "error"]
     if errors:
         words = "is an error" if len(errors) == 1 else f"are {len(errors)} errors"
-        raise CannotSimulate(f"`{_shown(errors[0].path)}` cannot be run: there {words} to mend first", errors, files)
+        message = f"`{_shown(errors[0].path)}` cannot be run: there {words} to mend first"
+        told = [each for each in outcome.findings if each.severity == "error" or each.path == scenario]
+        raise CannotSimulate(message, told, files)
 
 
 def _shown(path: str) -> str:

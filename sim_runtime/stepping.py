@@ -10,6 +10,7 @@ from sim_runtime.history.records import Record
 
 if TYPE_CHECKING:
     from sim_runtime.driver.protocol import Decision
+    from sim_runtime.driver.run import Reply, Run
     from sim_runtime.simulation import Simulation
 
 Json: TypeAlias = Any
@@ -18,6 +19,14 @@ MAX_BACK: Final = 1_000
 MAX_TRANSACTIONS: Final = 1_000_000
 
 _POSITIONS: Final = frozenset({"step.started", "step.skipped", "state.entered", "run.finished"})
+
+
+def _cancelled(run: Run, reason: Json) -> Reply:
+    """Cancel, up to where the run has ended."""
+    reply = run.cancel(reason)
+    while reply.accepted and not run.over and run.step():
+        pass
+    return reply
 
 
 class CannotDo(Exception):
@@ -123,7 +132,7 @@ class Stepper:
 
     def cancel(self, reason: Json) -> tuple[bool, str, list[Record]]:
         """Cancel the run."""
-        return self._reply(lambda run: run.cancel(reason))
+        return self._reply(lambda run: _cancelled(run, reason))
 
     # And back.
 

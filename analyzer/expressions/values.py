@@ -38,6 +38,11 @@ class Marked:
     def __init__(self, value: Bare) -> None:
         self.value = value
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Marked) and self.value == other.value
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         return f"Marked({self.value!r})"
 
@@ -225,8 +230,7 @@ def _equal(left: Value, right: Value, budget: Budget, level: int) -> bool:
         if kind is other or (kind in NUMBERS and other in NUMBERS):
             return left == right
         return False
-    kind_of(left), kind_of(right)
-    if kind is not other:
+    if kind_of(left) != kind_of(right):
         return False
     _check_depth(level)
     if isinstance(left, list):

@@ -209,7 +209,11 @@ def _interrupted(tx: Tx, given: Interrupted) -> None:
         return
     attempt: Attempt = frame.info
     if attempt.effect == "read":
-        data = {"deadline": tx.at + attempt.timeout} if attempt.timeout is not None else {}
+        data = {}
+        if attempt.timeout is not None:
+            # A limit that is still to come stays; one that passed while the executor was down counts anew.
+            kept = attempt.deadline if attempt.deadline is not None and attempt.deadline >= tx.at else None
+            data["deadline"] = tx.at + attempt.timeout if kept is None else kept
         tx.emit("action.dispatched", given.id, attempt=attempt.attempt, reissue=attempt.reissue + 1, **data)
     else:
         tx.emit("action.ambiguous", given.id, attempt=attempt.attempt, code="interrupted")

@@ -19,7 +19,7 @@ from sim_runtime.core.frames import (
     Undo,
 )
 from sim_runtime.core.tree import put, update
-from sim_runtime.history.paths import Address, address_of
+from sim_runtime.history.paths import UNDO, Address, address_of
 from sim_runtime.history.records import Record
 
 #: What stands for the attempt of an action that was held before anything was prepared.
@@ -82,7 +82,7 @@ def _failure(record: Record, failed: str) -> Failure:
 def _undo_decided(state: State, record: Record) -> None:
     data = record.data
     decision = data["decision"]
-    done: list[str] = []
+    of = record.id[: -len(UNDO) - 1]
 
     def change(frame: Frame) -> None:
         frame.held -= 1
@@ -90,7 +90,6 @@ def _undo_decided(state: State, record: Record) -> None:
         if recovering is None or recovering.undo is None:
             return
         if decision == "succeed":
-            done.append(recovering.undo.of)
             frame.recovery = recovering._replace(queue=recovering.queue[1:], undo=None)
         elif decision == "fail":
             frame.recovery = None
@@ -101,13 +100,19 @@ def _undo_decided(state: State, record: Record) -> None:
             frame.recovery = recovering._replace(undo=recovering.undo._replace(hold=None, phase="reissue"))
 
     update(state, address_of(data["scope"]), record.seq, change)
-    for of in done:
+    if decision == "succeed":
         _count(state, of)
 
 
 def _count(state: State, of: str) -> None:
+    """An action was compensated: that counts in its key, and it is not compensated again."""
     state.compensated = state.compensated.set(of, (state.compensated.get(of) or 0) + 1)
     _settle(state, of)
+    frame = state.frame(address_of(of))
+    if frame is not None and isinstance(frame.info, Attempt):
+        undone = frame.copy()
+        undone.info = frame.info._replace(undone=True)
+        put(state, address_of(of), undone)
 
 
 def _settle(state: State, id_: str) -> None:
@@ -140,6 +145,14 @@ def _recovery(state: State, record: Record, address: Address) -> None:
 
 
 def _superseded(state: State, record: Record, address: Address) -> None:
+    scope = state.frame(address)
+    for id_ in scope.recovery.redo if scope is not None and scope.recovery is not None else ():
+        frame = state.frame(address_of(id_))
+        if frame is not None:
+            left = _without_records(frame)
+            left.gone = True
+            put(state, address_of(id_), left)
+
     def change(frame: Frame) -> None:
         if frame.recovery is not None:
             frame.recovery = frame.recovery._replace(stage="superseded", queue=tuple(record.data["undo"]))
@@ -147,6 +160,16 @@ def _superseded(state: State, record: Record, address: Address) -> None:
     update(state, address, record.seq, change)
     for id_ in record.data["unsure"]:
         state.unsure = state.unsure.set(id_, True)
+
+
+def _without_records(frame: Frame) -> Frame:
+    """A frame and everything below it, no record of which is active any more."""
+    new = frame.copy()
+    new.seqs = ()
+    new.children = {name: _without_records(child) for name, child in frame.children.items()}
+    if frame.items is not None:
+        new.items = frame.items.each(_without_records)
+    return new
 
 
 def _undo_change(state: State, record: Record, make: Callable[[Undo | None], Undo | None]) -> None:
@@ -182,16 +205,14 @@ def _undo_dispatched(state: State, record: Record, _address: Address) -> None:
 
 
 def _undo_succeeded(state: State, record: Record, _address: Address) -> None:
-    done: list[str] = []
+    """Also of an undo that a dry run does not send: then nothing was prepared."""
 
     def change(frame: Frame) -> None:
-        if frame.recovery is not None and frame.recovery.undo is not None:
-            done.append(frame.recovery.undo.of)
+        if frame.recovery is not None:
             frame.recovery = frame.recovery._replace(queue=frame.recovery.queue[1:], undo=None)
 
     update(state, address_of(record.data["scope"]), record.seq, change)
-    for of in done:
-        _count(state, of)
+    _count(state, record.data["of"])
 
 
 def _undo_failed(state: State, record: Record, _address: Address) -> None:

@@ -49,7 +49,7 @@ class Hold(NamedTuple):
 class Attempt(NamedTuple):
     """An action in progress or done. ``dispatched`` is the sequence number of the last dispatch, ``success`` that of
     the record that established success, ``due`` when the next attempt is made. ``unsure``: an attempt may have taken
-    effect without a success. ``suppressed``: a dry run did not send it."""
+    effect without a success. ``suppressed``: a dry run did not send it. ``undone``: its success was compensated."""
 
     action: str
     effect: str
@@ -67,6 +67,7 @@ class Attempt(NamedTuple):
     unsure: bool = False
     suppressed: bool = False
     reconciles: int = 0
+    undone: bool = False
 
 
 class Wait(NamedTuple):
@@ -220,6 +221,20 @@ class Authorization(NamedTuple):
     at: int
 
 
+class Prior(NamedTuple):
+    """What a run that this one succeeds did at an action, where that does not count here and its effect may stand.
+    ``reusable``: the outcome is taken over when the very same call is made in ``generation``."""
+
+    action: str
+    idempotency: str
+    arguments: Value
+    connection: str | None
+    key: str | None
+    timeout: int | None
+    generation: int
+    reusable: bool = False
+
+
 class Handling(NamedTuple):
     """The handler that a step is in."""
 
@@ -233,7 +248,8 @@ TERMINAL: Final = frozenset({"succeeded", "skipped", "continued", "failed", "lef
 class Frame:
     """One execution of a run, list or step. ``index`` is the place in its list, ``cursor`` how far a list has come.
     ``open`` and ``held`` count timers, subscriptions and child runs, and holds, in it and below it. ``seqs`` are the
-    records about it. ``authorized`` allows one recovery past the limit."""
+    active records about it. ``gone``: it is superseded, and kept because its compensation reads it.
+    ``authorized`` allows one recovery past the limit."""
 
     __slots__ = (
         "_binding",
@@ -244,6 +260,7 @@ class Frame:
         "children",
         "cursor",
         "failure",
+        "gone",
         "handling",
         "held",
         "hold",
@@ -275,6 +292,7 @@ class Frame:
         self.authorized: Authorization | None = None
         self.open = 0
         self.held = 0
+        self.gone = False
         self.seqs: tuple[int, ...] = ()
         self._rest = -1
         self._rest_draining = -1
@@ -299,6 +317,7 @@ class Frame:
         new.authorized = self.authorized
         new.open = self.open
         new.held = self.held
+        new.gone = self.gone
         new.seqs = self.seqs
         new._rest = -1
         new._rest_draining = -1
@@ -340,6 +359,7 @@ class Frame:
             self.authorized,
             self.open,
             self.held,
+            self.gone,
             self.seqs,
             self.items,
         )
@@ -360,7 +380,8 @@ class Frame:
 
 
 class State:
-    """Everything that history says of a run at one record."""
+    """Everything that history says of a run at one record. ``prior``, of a successor run: what the run before did that
+    was not taken over, by identity; ``orphans`` are the holds for those that this definition does not have."""
 
     __slots__ = (
         "activations",
@@ -373,6 +394,8 @@ class State:
         "key_run",
         "keys",
         "last_generation",
+        "orphans",
+        "prior",
         "root",
         "seed",
         "seq",
@@ -396,6 +419,8 @@ class State:
         self.unsure: PMap[bool] = PMap()
         self.deliveries: PMap[int] = PMap()
         self.activations: PMap[tuple[int, ...]] = PMap()
+        self.prior: dict[str, Prior] = {}
+        self.orphans: dict[str, Hold] = {}
 
     def copy(self) -> State:
         """A state that may still be changed."""
@@ -410,6 +435,8 @@ class State:
         new.key_run = self.key_run
         new.keys = self.keys
         new.last_generation = self.last_generation
+        new.orphans = self.orphans
+        new.prior = self.prior
         new.root = self.root
         new.seed = self.seed
         new.seq = self.seq

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import isqrt
 from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
@@ -104,6 +104,13 @@ class Items:
         items = self.chunks[place].items
         chunk = Chunk((*items[:offset], value, *items[offset + 1 :]))
         return Items(self.count, self.width, (*self.chunks[:place], chunk, *self.chunks[place + 1 :]))
+
+    def each(self, change: Callable[[Any], Any]) -> Items:
+        """Places with everything that stands there changed."""
+        chunks = (
+            Chunk(tuple(None if each is None else change(each) for each in chunk.items)) for chunk in self.chunks
+        )
+        return Items(self.count, self.width, tuple(chunks))
 
     def present(self) -> Iterator[tuple[int, Any]]:
         """What stands there, by index."""

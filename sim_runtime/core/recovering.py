@@ -113,7 +113,7 @@ class _Superseded:
             stack.extend(((*here, name), child) for name, child in current.below())
 
     def _action(self, at: Address, frame: Frame, attempt: Attempt) -> None:
-        if attempt.suppressed:
+        if attempt.suppressed or attempt.undone:
             return
         step = step_of(self.tx.definition, at)
         if attempt.success and step is not None and step.undo is not None:

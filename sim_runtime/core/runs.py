@@ -22,6 +22,8 @@ from sim_runtime.core.failing import (
 )
 from sim_runtime.core.fitting import json_of
 from sim_runtime.core.frames import Child, Entry, Failure, Frame, Run
+from sim_runtime.core.looking import live_below
+from sim_runtime.core.reading import latest_entry
 from sim_runtime.core.recovering import advance_recovery, recover
 from sim_runtime.core.transaction import AGAIN, CLOSED, DONE, HELD, Raised, Tx, Unknown, fault_failure
 from sim_runtime.history.paths import CHILD, Address, identity_of, join, shown_path
@@ -174,9 +176,7 @@ def advance_states(tx: Tx, at: Address, definition: Definition, draining: bool) 
     if entered is not None:
         if draining:
             return 0
-        number = sum(1 for each in run.entries if each.partition("#")[0] == entered) + 1
-        tx.emit("state.entered", identity_of((*at, f"{entered}#{number}")), state=entered, entry=number)
-        return CLOSED
+        return _enter(tx, at, entered)
     segment = run.entries[-1]
     state = definition.states[segment.partition("#")[0]]
     return _advance_state(tx, (*at, segment), state, draining)
@@ -192,9 +192,10 @@ def _advance_state(tx: Tx, at: Address, state: StateDef, draining: bool) -> int 
         return tx.close()
     fired = next((timer for timer in entry.timers or () if timer.fired), None)
     if fired is not None and not draining and not frame.held and not _compensating(frame):
+        _bind_answered(tx, at, frame)
         if not release_open(tx, at):
             return CLOSED
-        return _enter(tx, at, fired.to)
+        return _enter(tx, at[:-1], fired.to)
     if frame.recovery is not None:
         return advance_recovery(tx, at, frame.recovery)
     if frame.hold is not None:
@@ -207,6 +208,17 @@ def _advance_state(tx: Tx, at: Address, state: StateDef, draining: bool) -> int 
     if result != DONE or state.final:
         return result
     return 0 if draining else _leave(tx, at, state)
+
+
+def _bind_answered(tx: Tx, at: Address, frame: Frame) -> None:
+    """Bind what an operator established while a timer of the state stood: a definite success is never dropped."""
+    stack = [(at, frame)]
+    while stack:
+        here, current = stack.pop()
+        if current.phase == "answered":
+            tx.emit("step.succeeded", identity_of(here))
+        else:
+            stack.extend(reversed([((*here, segment), child) for segment, child in live_below(current)]))
 
 
 def _compensating(frame: Frame) -> bool:
@@ -241,10 +253,10 @@ def _state_gave_up(tx: Tx, at: Address, frame: Frame) -> int | Raised:
 
 
 def _enter(tx: Tx, at: Address, name: str) -> int:
-    """Leave the state at ``at`` for another one."""
-    run: Run = tx.frame(at[:-1]).info
-    number = sum(1 for each in run.entries if each.partition("#")[0] == name) + 1
-    tx.emit("state.entered", identity_of((*at[:-1], f"{name}#{number}")), state=name, entry=number)
+    """Enter a state of the run at ``at``; the one that it is in is left."""
+    latest = latest_entry(tx.frame(at).info, name)
+    number = 1 if latest is None else int(latest.partition("#")[2]) + 1
+    tx.emit("state.entered", identity_of((*at, f"{name}#{number}")), state=name, entry=number)
     return CLOSED
 
 
@@ -258,7 +270,7 @@ def _leave(tx: Tx, at: Address, state: StateDef) -> int | Raised:
                 raise Fault(KIND, "`when` of a route is true or false")
             if holds:
                 tx.emit("route.selected", id_, route=index, to=route.to)
-                return _enter(tx, at, route.to) if release_open(tx, at) else CLOSED
+                return _enter(tx, at[:-1], route.to) if release_open(tx, at) else CLOSED
     except Unknown:
         return end_unknown(tx, at)
     except Fault as fault:
@@ -289,6 +301,7 @@ def advance_call(tx: Tx, at: Address, step: StepDef, frame: Frame, draining: boo
     if frame.phase == "child":
         child: Child = frame.info
         if (child.fired or child.cancel) and not frame.held and not draining:
+            _bind_answered(tx, at, frame)
             if not release_open(tx, at):
                 return CLOSED
             return AGAIN

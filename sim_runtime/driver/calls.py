@@ -7,6 +7,7 @@ from typing import Any
 from sim_runtime.core.fitting import json_of
 from sim_runtime.core.frames import Attempt, State
 from sim_runtime.core.inputs import Answered
+from sim_runtime.core.looking import timers
 from sim_runtime.driver.protocol import Answer, Call, Undone
 from sim_runtime.history.paths import address_of, shown_path
 from sim_runtime.history.records import Record
@@ -57,6 +58,13 @@ def call_of(state: State, record: Record, *, interrupted: bool) -> Call:
         undoes=Undone(first.action, shown_path(undo.of), first.key, json_of(first.arguments)),
         **common,
     )
+
+
+def overtakes_nothing(state: State, id_: str, due: int) -> bool:
+    """Whether the answer to the call at ``id_`` may come before ``due`` without changing what a run comes to: no timer
+    runs but a limit of its own that it keeps, and no activation counts in a rolling interval."""
+    others = (each for each in timers(state) if each.id != id_ or each.deadline < due)
+    return not len(state.activations) and next(others, None) is None
 
 
 def answered(answer: Answer, record: Record) -> Answered:

@@ -10,7 +10,7 @@ from sim_runtime.core.frames import UNSET, Attempt, Branch, Child, Frame, State,
 from sim_runtime.core.looking import holds, timers_of, walk
 from sim_runtime.core.reading import binding, latest_entry
 from sim_runtime.history.encoding import time_text
-from sim_runtime.history.paths import UNDO, Address, identity_of, is_below, join, shown_path
+from sim_runtime.history.paths import UNDO, identity_of, join, shown_path
 
 Json: TypeAlias = Any
 
@@ -52,92 +52,78 @@ def bindings(state: State, definition: Definition) -> dict[str, Json]:
     """The active bindings. What a recovery has superseded does not count any more."""
     if state.root is None:
         return {}
-    shown = _Bindings(state)
-    if definition.states is not None:
-        run = state.run
-        found: dict[str, Json] = {}
-        for name, each in definition.states.items():
-            entry = latest_entry(run, name)
-            if entry is not None and not shown.is_superseded((entry,)):
-                found[name] = shown.of_list((entry,), state.frame((entry,)), each.steps)
-        return found
-    assert definition.steps is not None
-    return shown.of_list((), state.root, definition.steps)
+    if definition.states is None:
+        assert definition.steps is not None
+        return _of_list(state.root, definition.steps)
+    found: dict[str, Json] = {}
+    for name, each in definition.states.items():
+        entry = latest_entry(state.run, name)
+        frame = state.root.children.get(entry) if entry is not None else None
+        if frame is not None and not frame.gone:
+            found[name] = _of_list(frame, each.steps)
+    return found
 
 
-class _Bindings:
-    """Shows the frames of one state."""
+def _of_list(frame: Frame | None, steps: ListDef) -> dict[str, Json]:
+    if frame is None:
+        return {}
+    found: dict[str, Json] = {}
+    for step in steps.steps:
+        child = frame.children.get(step.id)
+        value = _ABSENT if child is None or child.gone else _of_step(child, step)
+        if value is not _ABSENT:
+            found[step.id] = value
+    return found
 
-    __slots__ = ("superseded",)
 
-    def __init__(self, state: State) -> None:
-        self.superseded: list[str] = []
-        for _, frame in walk(state):
-            if frame.recovery is not None and frame.recovery.stage == "superseded":
-                self.superseded.extend(frame.recovery.redo)
-
-    def is_superseded(self, at: Address) -> bool:
-        return bool(self.superseded) and any(is_below(identity_of(at), id_) for id_ in self.superseded)
-
-    def of_list(self, at: Address, frame: Frame | None, steps: ListDef) -> dict[str, Json]:
-        found: dict[str, Json] = {}
-        for step in steps.steps if frame is not None else ():
-            assert frame is not None
-            child = frame.children.get(step.id)
-            if child is None or self.is_superseded((*at, step.id)):
-                continue
-            value = self.of_step((*at, step.id), child, step)
-            if value is not _ABSENT:
-                found[step.id] = value
-        return found
-
-    def of_step(self, at: Address, frame: Frame, step: StepDef) -> Json:
-        if frame.phase == "skipped" or step.kind in ("wf.fail", "wf.stop"):
-            return _ABSENT
-        if frame.phase == "continued":
-            return None
-        done = frame.phase == "succeeded"
-        if done and (frame.value is not UNSET or frame.handling is not None):
-            return to_json(frame.value if frame.value is not UNSET else None)
-        if step.kind == "wf.for_each":
-            return self._of_loop(at, frame, step, done)
-        if step.lists:
-            return self._of_scope(at, frame, step, done)
-        return to_json(binding(frame, step)) if done else _ABSENT
-
-    def _of_scope(self, at: Address, frame: Frame, step: StepDef, done: bool) -> Json:
-        info = frame.info
-        if isinstance(info, Branch):
-            if info.segment is None:
-                return {}
-            return self.of_list((*at, info.segment), frame.children.get(info.segment), step.lists[info.segment])
-        if step.kind == "wf.parallel":
-            branches = {name: frame.children.get(name) for name in step.lists}
-            return {
-                name: None if branch.phase == "continued" else self.of_list((*at, name), branch, step.lists[name])
-                for name, branch in branches.items()
-                if branch is not None and not self.is_superseded((*at, name))
-            }
-        if step.kind in ("wf.group", "wf.wait_for"):
-            inner = self.of_list(at, frame, step.inner)
-            if isinstance(info, Subscription) and done:
-                return {"status": info.status, "event": to_json(info.event), **inner}
-            return inner
+def _of_step(frame: Frame, step: StepDef) -> Json:
+    if frame.phase == "skipped" or step.kind in ("wf.fail", "wf.stop"):
         return _ABSENT
+    if frame.phase == "continued":
+        return None
+    done = frame.phase == "succeeded"
+    if done and (frame.value is not UNSET or frame.handling is not None):
+        return to_json(frame.value if frame.value is not UNSET else None)
+    if step.kind == "wf.for_each":
+        return _of_loop(frame, step, done)
+    if step.lists:
+        return _of_scope(frame, step, done)
+    return to_json(binding(frame, step)) if done else _ABSENT
 
-    def _of_loop(self, at: Address, frame: Frame, step: StepDef, done: bool) -> Json:
-        if frame.items is None:
-            return [] if done else _ABSENT
-        found: list[Json] = []
-        for index, member in frame.items.present():
-            while len(found) < index:
-                found.append({})
-            here = (*at, f"[{index}]")
-            if member.phase == "continued":
-                found.append(None)
-            else:
-                found.append({} if self.is_superseded(here) else self.of_list(here, member, step.inner))
-        return found
+
+def _of_scope(frame: Frame, step: StepDef, done: bool) -> Json:
+    info = frame.info
+    if isinstance(info, Branch):
+        if info.segment is None:
+            return {}
+        return _of_list(frame.children.get(info.segment), step.lists[info.segment])
+    if step.kind == "wf.parallel":
+        branches = {name: frame.children.get(name) for name in step.lists}
+        return {
+            name: None if branch.phase == "continued" else _of_list(branch, step.lists[name])
+            for name, branch in branches.items()
+            if branch is not None and not branch.gone
+        }
+    if step.kind in ("wf.group", "wf.wait_for"):
+        inner = _of_list(frame, step.inner)
+        if isinstance(info, Subscription) and done:
+            return {"status": info.status, "event": to_json(info.event), **inner}
+        return inner
+    return _ABSENT
+
+
+def _of_loop(frame: Frame, step: StepDef, done: bool) -> Json:
+    if frame.items is None:
+        return [] if done else _ABSENT
+    found: list[Json] = []
+    for index, member in frame.items.present():
+        while len(found) < index:
+            found.append({})
+        if member.phase == "continued":
+            found.append(None)
+        else:
+            found.append({} if member.gone else _of_list(member, step.inner))
+    return found
 
 
 # ---- what is waited for -------------------------------------------------------------------------

@@ -32,7 +32,8 @@ from sim_runtime.core.inputs import (
 )
 from sim_runtime.core.looking import Timer, flights, hold_at, timers, timers_of
 from sim_runtime.driver.agenda import Cancellation, Event, Outside, Queued, Timers
-from sim_runtime.driver.calls import answered, call_of
+from sim_runtime.driver.calls import answered, call_of, overtakes_nothing
+from sim_runtime.driver.circles import Circles, LimitReached
 from sim_runtime.driver.crashes import CrashPoints
 from sim_runtime.driver.protocol import CrashPoint, Decision, Script, World
 from sim_runtime.driver.report import state_report
@@ -52,8 +53,7 @@ _AWAITED: Final = 0
 _SETS: Final = frozenset({"timer.set", "retry.scheduled", "action.dispatched"})
 
 
-class LimitReached(Exception):
-    """A bound of the simulation was hit; the message says which."""
+__all__ = ["DEFAULT_START_US", "MAX_RECORDS", "LimitReached", "Reply", "Run", "RunDown", "default_run_id"]
 
 
 class RunDown(Exception):
@@ -123,7 +123,9 @@ class Run:
         self._lost: dict[str, bool] = {}
         self._waiting_decisions: list[Decision] = []
         self._crash_points = CrashPoints(self.script.crashes)
+        self._circles = Circles()
         self._partly: Queued | None = None
+        self._peeked: tuple[State, int, tuple[list[Record], State]] | None = None
         self._deliveries = 0
         self._take_script()
 
@@ -299,11 +301,29 @@ class Run:
                 return Queued(self.now, _AWAITED, self._waiting_decisions.pop(place))
         return None
 
+    def peek(self) -> list[Record]:
+        """What ``step`` writes next of what is runnable at this instant; nothing is written. Empty where there is no such
+        thing, or where something else comes first."""
+        if self.down or self._start is not None or self._partly is not None:
+            return []
+        if self._peeked is None or self._peeked[0] is not self.state or self._peeked[1] != self.now:
+            found = transact(self.state, self.definition, Proceed(self.now))
+            self._peeked = (self.state, self.now, found)
+        return self._peeked[2][0]
+
     # ---- one transaction ------------------------------------------------------------------------
+
+    def _transacted(self, given: Input) -> tuple[list[Record], State]:
+        """As ``transact``; what was peeked at is not decided again."""
+        peeked = self._peeked
+        if isinstance(given, Proceed) and peeked is not None and peeked[0] is self.state and peeked[1] == given.at:
+            return peeked[2]
+        return transact(self.state, self.definition, given)
+
 
     def _put(self, given: Input, source: Queued | _Pending | None) -> list[Record]:
         """Decide, and write what comes of it. Empty when nothing does, or when the executor died before."""
-        records, state = transact(self.state, self.definition, given)
+        records, state = self._transacted(given)
         if not records:
             self._settle_call(source, "late")
             return []
@@ -313,7 +333,9 @@ class Run:
             self._die(acting)
             return []
         if len(self.records) + len(records) > self.limit:
-            raise LimitReached(f"the run wrote more than {self.limit:,} records; it may go round in circles")
+            advice = "it may go round in circles: end the simulation earlier (`until`)"
+            raise LimitReached(f"the run wrote more than {self.limit:,} records; {advice}")
+        self._circles.add(records)
         self._store.append(self.run_id, records)
         self.records.extend(records)
         self.state = state
@@ -399,8 +421,15 @@ class Run:
         place = len(self.calls) - 1
         if answer.kind == "none":
             return
-        given = answered(answer, record)
-        heapq.heappush(self._answers, _Pending(self.now + answer.latency_us, record.seq, given, place))
+        due = self.now + answer.latency_us
+        if call.effect == "read" and call.interrupted and self._is_alone(record.id, due):
+            due = self.now
+        heapq.heappush(self._answers, _Pending(due, record.seq, answered(answer, record), place))
+
+    def _is_alone(self, id_: str, due: int) -> bool:
+        """Whether nothing else happens by time, so that an answer which is there before ``due`` overtakes nothing."""
+        outside = self._outside.next() is not None or self._outside.unscheduled or self.script.until_us is not None
+        return not (self._answers or outside) and overtakes_nothing(self.state, id_, due)
 
     # ---- crashes --------------------------------------------------------------------------------
 
@@ -434,6 +463,10 @@ class Run:
             heapq.heappush(self._answers, _Pending(self.now, flight.seq, given, -1))
 
     # ---- from outside, now ----------------------------------------------------------------------
+
+    def send(self, trigger: str, payload: Json, delivery: str | None = None) -> None:
+        """An event arrives now; it is taken when what is runnable at this instant is done."""
+        self._send(trigger, payload, delivery, self.now)
 
     def deliver(self, trigger: str, payload: Json, delivery: str | None = None) -> Reply:
         """An event arrives now. It is acknowledged when its record is durable."""
@@ -506,6 +539,7 @@ class Run:
         copy._lost = dict(self._lost)
         copy._waiting_decisions = list(self._waiting_decisions)
         copy._crash_points = self._crash_points.fork()
+        copy._circles = self._circles.fork()
         return copy
 
 

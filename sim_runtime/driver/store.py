@@ -57,13 +57,13 @@ class MemoryStore:
         return list(self._runs[run_id])
 
 
-_SCHEMA: Final = """
+SCHEMA: Final = """
 create table if not exists runs (id text primary key, position integer not null, header text) strict;
 create table if not exists transactions (
     run text not null, number integer not null, records text not null, sum text not null, primary key (run, number)
 ) strict, without rowid;
 """
-_MARK: Final = 0x57464C31  # "WFL1"
+MARK: Final = 0x57464C31  # "WFL1"
 
 
 class SqliteStore:
@@ -79,7 +79,7 @@ class SqliteStore:
         self._path = path
         self._sums: dict[str, tuple[int, str]] = {}
         try:
-            target = f"file:{_uri(path)}?mode=ro" if read_only else f"file:{_uri(path)}"
+            target = f"file:{file_uri(path)}?mode=ro" if read_only else f"file:{file_uri(path)}"
             self._db = sqlite3.connect(target, uri=True, isolation_level=None)
             self._open(exists, read_only)
         except sqlite3.Error as error:
@@ -88,7 +88,7 @@ class SqliteStore:
     def _open(self, exists: bool, read_only: bool) -> None:
         found = self._db.execute("pragma application_id").fetchone()[0]
         tables = self._db.execute("select count(*) from sqlite_schema").fetchone()[0]
-        if found != _MARK and (tables or read_only):
+        if found != MARK and (tables or read_only):
             raise StoreError(f"`{self._path}` is no store of workflow runs: choose another file")
         if exists and tables:
             state = self._db.execute("pragma quick_check(1)").fetchone()[0]
@@ -97,8 +97,8 @@ class SqliteStore:
         if not read_only:
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
-            self._db.execute(f"pragma application_id = {_MARK}")
-            self._db.executescript(_SCHEMA)
+            self._db.execute(f"pragma application_id = {MARK}")
+            self._db.executescript(SCHEMA)
 
     def _words(self, error: sqlite3.Error) -> str:
         return f"the store `{self._path}` cannot be used: {error}; it may be torn or truncated, or no store at all"
@@ -119,10 +119,8 @@ class SqliteStore:
     def append(self, run_id: str, records: Sequence[Record]) -> None:
         """One transaction."""
         number, before = self._sums[run_id] if run_id in self._sums else self._last(run_id)
-        text = json.dumps(
-            [record_json(each) for each in records], ensure_ascii=False, separators=(",", ":"), allow_nan=False
-        )
-        total = _sum(before, text)
+        text = text_of(records)
+        total = sum_of(before, text)
         self._run("insert into transactions values (?, ?, ?, ?)", (run_id, number + 1, text, total))
         self._sums[run_id] = (number + 1, total)
 
@@ -134,22 +132,9 @@ class SqliteStore:
         """Everything that was written of a run. Raises ``StoreError`` at the first transaction that does not fit."""
         if not self._run("select 1 from runs where id = ?", (run_id,)):
             raise StoreError(f"the store `{self._path}` holds no run `{run_id}`")
-        found: list[Record] = []
-        before = ""
         rows = self._run("select number, records, sum from transactions where run = ? order by number", (run_id,))
-        for place, (number, text, total) in enumerate(rows, 1):
-            if number != place or _sum(before, text) != total:
-                after = found[-1].seq if found else 0
-                raise StoreError(
-                    f"the store `{self._path}` is torn: of the run `{run_id}` the transaction after record {after} is "
-                    "missing or was changed"
-                )
-            before = total
-            try:
-                found.extend(record_of(each) for each in json.loads(text))
-            except (BadRecord, ValueError) as error:
-                raise StoreError(f"the store `{self._path}` holds a record that cannot be read: {error}") from None
-        self._sums[run_id] = (len(rows), before)
+        found = records_of(self._path, run_id, rows)
+        self._sums[run_id] = (len(rows), rows[-1][2] if rows else "")
         return found
 
     def runs(self) -> list[str]:
@@ -174,11 +159,39 @@ class SqliteStore:
         self._db.close()
 
 
-def _sum(before: str, text: str) -> str:
+def text_of(records: Sequence[Record]) -> str:
+    """A transaction as it is stored."""
+    return json.dumps(
+        [record_json(each) for each in records], ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+
+
+def records_of(path: str, run_id: str, rows: Sequence[tuple[int, str, str]]) -> list[Record]:
+    """The records of stored transactions (number, text, sum), each checked. Raises ``StoreError``."""
+    found: list[Record] = []
+    before = ""
+    for place, (number, text, total) in enumerate(rows, 1):
+        if number != place or sum_of(before, text) != total:
+            after = found[-1].seq if found else 0
+            raise StoreError(
+                f"the store `{path}` is torn: of the run `{run_id}` the transaction after record {after} is missing or "
+                "was changed"
+            )
+        before = total
+        try:
+            found.extend(record_of(each) for each in json.loads(text))
+        except (BadRecord, ValueError) as error:
+            raise StoreError(f"the store `{path}` holds a record that cannot be read: {error}") from None
+    return found
+
+
+def sum_of(before: str, text: str) -> str:
+    """The sum of a transaction after another one."""
     return hashlib.sha256(f"{before}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _uri(path: str) -> str:
+def file_uri(path: str) -> str:
+    """A path as it stands in a ``file:`` URI."""
     from urllib.parse import quote
 
     return quote(os.path.abspath(path))  # noqa: PTH100

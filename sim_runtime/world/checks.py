@@ -22,7 +22,7 @@ from sim_runtime.history.pins import called_by, listed_connector
 from sim_runtime.world.connectors import actions_of, same
 from sim_runtime.world.paths import path_hint, target_of
 from sim_runtime.world.reading import read_scenario
-from sim_runtime.world.scenario import EventEntry, Scenario, ScriptedAnswer
+from sim_runtime.world.scenario import UNSET, EventEntry, Scenario, ScriptedAnswer
 from sim_runtime.world.values import RULE
 
 ANSWER_INVALID: Final = "answer-invalid"
@@ -93,6 +93,10 @@ class _Checker:
         self.actions = actions_of(workflow)
 
     def run(self) -> None:
+        if self.scenario.trigger not in (UNSET, None) and self.workflow.trigger is None:
+            root = self.scenario.root
+            node = root.get("trigger") if root is not None else None
+            self.report(node, "This Workfile has no root `trigger`, so that nothing takes the payload: remove it.")
         for answers in self.scenario.actions.values():
             action = self.answered(answers.key, answers.node)
             if action is not None:

@@ -3,7 +3,7 @@
 What an effect is (interfaces page, "run"): of a keyed action (action, key), of an inherent one (action, arguments),
 over all steps; with ``none`` each call that took place is one of its own. A call whose effect has already taken place
 with a known result gets that result again and takes no entry of the scenario; so does a read that is reissued after a
-crash.
+crash; it would have come when the first call's would (the driver lets it come at once where that overtakes nothing).
 An undo that takes effect ends the effect that it undoes, so that the next such call is a new one.
 """
 
@@ -70,7 +70,7 @@ class SimulatedWorld:
         self._used: dict[str, set[int]] = {}
         self._ledger: dict[tuple[str, str, str | None], _Line] = {}
         self._took: dict[Identity, Json | _Unknown] = {}
-        self._reads: dict[str, Answer] = {}
+        self._reads: dict[str, tuple[Answer, int]] = {}
         self._calls: dict[str, int] = {}
 
     def fork(self) -> SimulatedWorld:
@@ -95,13 +95,13 @@ class SimulatedWorld:
         line.invocations += 1
         if call.effect == "read":
             return self._read(call)
-        identity = _identity(call)
+        identity = identity_of_call(call)
         known = self._took.get(identity, _UNKNOWN) if identity is not None else _UNKNOWN
         if not isinstance(known, _Unknown):
             return Answer(_SUCCESS, result=known)
         number = self._number(call)
         scripted = self._scripted(call)
-        answer = self._default(call, number) if scripted is None else _answer_of(scripted)
+        answer = self._default(call, number) if scripted is None else answer_of(scripted)
         if answer.kind == _SUCCESS or (scripted is not None and scripted.kind == "ambiguous" and scripted.happened):
             self._take_effect(call, identity, line, answer)
         return answer
@@ -114,10 +114,12 @@ class SimulatedWorld:
     def _read(self, call: Call) -> Answer:
         before = self._reads.get(call.id) if call.interrupted else None
         if before is not None:
-            return replace(before, latency_us=0)
+            answer, due = before
+            return replace(answer, latency_us=max(due - call.at, 0))
         number = self._number(call)
         scripted = self._scripted(call)
-        answer = self._reads[call.id] = self._default(call, number) if scripted is None else _answer_of(scripted)
+        answer = self._default(call, number) if scripted is None else answer_of(scripted)
+        self._reads[call.id] = answer, call.at + answer.latency_us
         return answer
 
     def _take_effect(self, call: Call, identity: Identity | None, line: _Line, answer: Answer) -> None:
@@ -171,7 +173,8 @@ class SimulatedWorld:
             raise CannotAnswer(f"{message}; write one into the scenario's `actions`") from None
 
 
-def _identity(call: Call) -> Identity | None:
+def identity_of_call(call: Call) -> Identity | None:
+    """What makes a call the same effect as another one; None where each is its own."""
     if call.idempotency == "keyed":
         return ("key", call.action, call.key or "")
     if call.idempotency == "inherent":
@@ -183,7 +186,8 @@ def _text(arguments: Json) -> str:
     return canonical_bytes(arguments).decode()
 
 
-def _answer_of(scripted: ScriptedAnswer) -> Answer:
+def answer_of(scripted: ScriptedAnswer) -> Answer:
+    """What a scripted answer is for the driver."""
     if scripted.kind == "succeed":
         return Answer(_SUCCESS, result=scripted.result, latency_us=scripted.latency_us)
     if scripted.kind == "ambiguous":

@@ -19,6 +19,7 @@ Report: TypeAlias = dict[str, Any]
 
 MAX_SHOWN: Final = 400
 MAX_PLACES: Final = 5
+MAX_CALLS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +170,33 @@ def _calls(wanted: list[Json], report: Report) -> Iterator[Difference]:
     for number, entry in enumerate(wanted):
         found = next((i for i in range(position, len(calls)) if _call_fits(entry, calls[i], start)), None)
         if found is None:
-            rest = [{key: call.get(key) for key in entry} for call in calls[position:]]
-            after = f" after call {position}" if position else ""
-            words = f"no call{after} is {_shown(entry)}; the calls are {_shown([c['action'] for c in calls])}"
-            yield Difference(f"calls[{number}]", entry, rest[0] if rest else None, words)
+            wanted_call = _with_span(entry, 0)
+            rest = [_with_span({key: call.get(key) for key in entry}, start) for call in calls[position:]]
+            after = f" after call {position} ({_call_words(calls[position - 1], start)})" if position else ""
+            words = f"no call{after} is {_shown(wanted_call)}; {_calls_words(calls, start)}"
+            yield Difference(f"calls[{number}]", wanted_call, rest[0] if rest else None, words)
             return
         position = found + 1
+
+
+def _with_span(call: Json, start: int) -> Json:
+    """A call whose ``at`` is the time that had passed: microseconds from the start, or an instant."""
+    at = call.get("at")
+    if at is None:
+        return call
+    return {**call, "at": format_duration(at if isinstance(at, int) else _us(at) - start)}
+
+
+def _calls_words(calls: list[Json], start: int) -> str:
+    if not calls:
+        return "nothing was called"
+    shown = [f"{number} {_call_words(call, start)}" for number, call in enumerate(calls[:MAX_CALLS], 1)]
+    more = f", and {len(calls) - MAX_CALLS:,} more" if len(calls) > MAX_CALLS else ""
+    return f"the calls are {', '.join(shown)}{more}"
+
+
+def _call_words(call: Json, start: int) -> str:
+    return f"`{call['action']}` at `{call['path']}` after {format_duration(_us(call['at']) - start)}"
 
 
 def _call_fits(entry: Json, call: Json, start: int) -> bool:

@@ -169,10 +169,12 @@ def test_each_call_without_idempotency_is_an_effect_of_its_own() -> None:
     assert counts(outside) == [("pay.post", "step", 2, 4)]
 
 
-def test_a_read_that_is_reissued_after_a_crash_gets_the_same_answer_at_once() -> None:
+@pytest.mark.parametrize(("at", "left"), [(3, 2), (5, 0), (9, 0)])
+def test_a_read_that_is_reissued_after_a_crash_gets_the_same_answer_when_it_was_to_come(at: int, left: int) -> None:
     outside = world(pay__get=[fail("busy", latency_us=5), succeed({"v": "x"})])
-    first = outside.dispatch(call("get"))
-    assert outside.dispatch(call("get", reissue=1, interrupted=True)) == replace(first, latency_us=0)
+    first = outside.dispatch(replace(call("get"), at=0))
+    again = replace(call("get", reissue=1, interrupted=True), at=at)
+    assert outside.dispatch(again) == replace(first, latency_us=left)
     assert outside.dispatch(call("get", attempt=2)).result == {"v": "x"}
     assert counts(outside) == [("pay.get", "step", 0, 3)]
 

@@ -112,7 +112,7 @@ MISSED: list[tuple[dict[str, Any], list[dict[str, Any]], str]] = [
     (
         {"calls": [{"action": "p.refund"}, {"action": "p.charge"}]},
         [{"at": "calls[1]", "expected": {"action": "p.charge"}, "actual": None}],
-        "no call after call 2 is",
+        "no call after call 2 (`p.refund` at `a.(undo)` after 1h) is",
     ),
     (
         {"calls": [{"action": "p.charge", "arguments": {"n": 6}}]},

@@ -1,0 +1,77 @@
+"""Runs that go round at one instant: what never lets time pass would never end (architecture page, invariant 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from sim_runtime.history.encoding import time_text
+from sim_runtime.history.records import Record
+
+MAX_TURNS: Final = 5_000
+"""How often one state may be entered, one step tried again, or one scope recover at one instant."""
+MAX_AT_ONCE: Final = 1_000_000
+"""How many records may be written at one instant."""
+
+#: What comes again when a run goes round, what is said of it, and what helps.
+_TURNS: Final = {
+    "state.entered": (
+        "the state `{path}` was entered {count:,} times at {at}",
+        "let a route lead out of the circle, or let time pass in it (`wf.wait`)",
+    ),
+    "retry.scheduled": (
+        "`{path}` was tried {count:,} times at {at}",
+        "give its `retry` a `delay`, or fewer `attempts`",
+    ),
+    "recovery.decided": (
+        "{scope} recovered {count:,} times at {at}",
+        "give its `recovery` a `delay`, or fewer `failures` in `stop_after`",
+    ),
+}
+
+
+class LimitReached(Exception):
+    """A bound of the simulation was hit; the message says which."""
+
+
+class Circles:
+    """Counts what is written at the present instant. ``fork`` copies."""
+
+    __slots__ = ("_at", "_count", "_turns")
+
+    def __init__(self) -> None:
+        self._at = -1
+        self._count = 0
+        self._turns: dict[tuple[str, str], int] = {}
+
+    def fork(self) -> Circles:
+        """A copy that goes its own way."""
+        copy = Circles()
+        copy._at, copy._count, copy._turns = self._at, self._count, dict(self._turns)
+        return copy
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Count the records of a transaction. Raises ``LimitReached``."""
+        if records[0].at != self._at:
+            self._at = records[0].at
+            self._count = 0
+            self._turns = {}
+        self._count += len(records)
+        for record in records:
+            if record.kind in _TURNS:
+                self._turn(record)
+        if self._count > MAX_AT_ONCE:
+            place = records[-1].path
+            raise LimitReached(
+                f"the run wrote more than {MAX_AT_ONCE:,} records at {time_text(self._at)}, the last at `{place}`: "
+                "let time pass in between (`wf.wait`), or simulate it with less data"
+            )
+
+    def _turn(self, record: Record) -> None:
+        place = (record.kind, record.path)
+        count = self._turns[place] = self._turns.get(place, 0) + 1
+        if count > MAX_TURNS:
+            what, advice = _TURNS[record.kind]
+            scope = f"`{record.path}`" if record.path else "the run"
+            words = what.format(path=record.path, scope=scope, count=MAX_TURNS, at=time_text(record.at))
+            raise LimitReached(f"the run goes round in circles: {words}; {advice}")
