@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 TIMEOUT_S = 300
+#: It wants other versions of packages than we do, so it has an environment of its own:
+#: ``python -m venv benchmarks/.work/pyaslengine && benchmarks/.work/pyaslengine/bin/pip install pyaslengine``.
+PYASLENGINE = Path(__file__).resolve().parent / ".work" / "pyaslengine" / "bin" / "python"
 
 
 def sqlite_transactions(folder: Path, count: int) -> float:
@@ -37,10 +40,15 @@ def sqlite_transactions(folder: Path, count: int) -> float:
 def rates(folder: Path, steps: int, runs: int) -> dict[str, float]:
     """Steps a second of a plain sequence in each engine that is installed; each in a process of its own."""
     found = {}
-    for name, module in (("DBOS with SQLite", "dbos"), ("moto's Step Functions", "moto.stepfunctions.parser")):
-        if not _is_installed(module):
+    engines = [
+        ("DBOS with SQLite", "dbos", sys.executable if _is_installed("dbos") else None),
+        ("moto's Step Functions", "moto", sys.executable if _is_installed("moto.stepfunctions.parser") else None),
+        ("pyaslengine (no history)", "pyaslengine", str(PYASLENGINE) if PYASLENGINE.exists() else None),
+    ]
+    for name, engine, python in engines:
+        if python is None:
             continue
-        command = [sys.executable, __file__, module.partition(".")[0], str(folder), str(steps), str(runs)]
+        command = [python, __file__, engine, str(folder), str(steps), str(runs)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         if done.returncode:
             sys.stderr.write(f"{name} could not be measured: {done.stderr.strip().splitlines()[-1:]}\n")
@@ -82,11 +90,7 @@ def moto_seconds(_folder: Path, steps: int, runs: int) -> float:
     os.environ.update(AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x", AWS_DEFAULT_REGION="us-east-1")
     boto3: Any = importlib.import_module("boto3")
     moto: Any = importlib.import_module("moto")
-    states: dict[str, dict[str, Any]] = {}
-    for number in range(steps):
-        states[f"s{number}"] = {"Type": "Pass", "Result": {"id": f"t{number}"}, "Next": f"s{number + 1}"}
-    states[f"s{steps - 1}"] = {"Type": "Pass", "End": True}
-    definition = json.dumps({"StartAt": "s0", "States": states})
+    definition = json.dumps(_state_machine(steps))
     with moto.mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         client = boto3.client("stepfunctions")
         machine = client.create_state_machine(
@@ -105,6 +109,23 @@ def moto_seconds(_folder: Path, steps: int, runs: int) -> float:
         return _median(execute, runs)
 
 
+def pyaslengine_seconds(_folder: Path, steps: int, runs: int) -> float:
+    """The median time of a state machine with so many states; it calls functions and keeps no history."""
+    data: Any = importlib.import_module("pyaslengine.data")
+    workflows: Any = importlib.import_module("pyaslengine.workflows")
+    machine = workflows.StateMachine.schema().load(_state_machine(steps))
+    return _median(lambda: machine.run(workflow_input=data.WorkflowInput(data={})), runs)
+
+
+def _state_machine(steps: int) -> dict[str, Any]:
+    """A plain sequence in Amazon's States Language."""
+    states: dict[str, dict[str, Any]] = {}
+    for number in range(steps):
+        states[f"s{number}"] = {"Type": "Pass", "Result": {"id": f"t{number}"}, "Next": f"s{number + 1}"}
+    states[f"s{steps - 1}"] = {"Type": "Pass", "End": True}
+    return {"StartAt": "s0", "States": states}
+
+
 def _median(work: Any, runs: int) -> float:
     times = []
     for turn in range(runs + 1):
@@ -118,5 +139,5 @@ def _median(work: Any, runs: int) -> float:
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     engine, place, step_count, run_count = sys.argv[1:]
-    measured = {"dbos": dbos_seconds, "moto": moto_seconds}[engine]
+    measured = {"dbos": dbos_seconds, "moto": moto_seconds, "pyaslengine": pyaslengine_seconds}[engine]
     sys.stdout.write(f"{measured(Path(place), int(step_count), int(run_count))}\n")
