@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import readme
+from tests.project import sessions
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 COMMANDS = [text.strip() for language, text in BLOCKS if language == "sh"]
-SAMPLE = next(text for language, text in BLOCKS if language == "console")
 
 
 def workfile(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -54,11 +53,10 @@ def test_contributing_names_the_same_command() -> None:
     assert COMMANDS[1] in (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 
 
-def test_the_sample_is_what_the_command_prints() -> None:
-    """``python -m tests.project.readme`` writes it anew."""
-    call, _, printed = SAMPLE.partition("\n")
-    assert call == readme.CALL
-    assert readme.printed() == printed
+@pytest.mark.parametrize("page", sessions.PAGES)
+def test_sessions_are_what_the_commands_print(page: str) -> None:
+    """``python -m tests.project.sessions`` writes them anew."""
+    assert sessions.fresh(page) == (ROOT / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("document", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))])
