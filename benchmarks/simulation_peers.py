@@ -16,8 +16,8 @@ from typing import Any
 
 TIMEOUT_S = 300
 #: It wants other versions of packages than we do, so it has an environment of its own:
-#: ``python -m venv benchmarks/.work/pyaslengine && benchmarks/.work/pyaslengine/bin/pip install pyaslengine``.
-PYASLENGINE = Path(__file__).resolve().parent / ".work" / "pyaslengine" / "bin" / "python"
+#: ``python -m venv .venv-pyaslengine && .venv-pyaslengine/bin/pip install pyaslengine``.
+PYASLENGINE = Path(__file__).resolve().parents[1] / ".venv-pyaslengine" / "bin" / "python"
 
 
 def sqlite_transactions(folder: Path, count: int) -> float:
