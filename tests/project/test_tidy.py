@@ -11,7 +11,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("analyzer", "sim_runtime", "lsp_server", "workfile_cli", "benchmarks")
-SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "/." not in path.as_posix())
+SOURCES = sorted(
+    path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+    if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+)
 
 FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
