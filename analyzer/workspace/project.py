@@ -37,6 +37,7 @@ from analyzer.workspace.files import (
     search,
 )
 from analyzer.workspace.kept import Kept
+from analyzer.workspace.listed import listed_overlays, listed_paths
 from analyzer.workspace.names import SCAN_BYTES, Unsure, parsed_name, scan_name
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class Project:
         self._manifests: dict[str, _Loaded] = {}
         self._results: dict[tuple[str, ...], tuple[ConnectorResult, Trace]] = {}
         self._calls: dict[str, tuple[str, ...]] = {}
+        self._overlaid: dict[str, tuple[str, str]] | None = None
         self._connector_names: dict[str, str | None] = {}
         self._names: dict[str, str | None] | None = None
         self._workflows: dict[str, list[str]] | None = None
@@ -169,6 +171,7 @@ class Project:
         """Forget what is known of a file or folder, because it has changed, come or gone."""
         self._documents.pop(path)
         self._calls.pop(path, None)
+        self._overlaid = None
         self._reasons.pop(path, None)
         self._listings.pop(path, None)
         self._listings.pop(os.path.dirname(path), None)
@@ -208,7 +211,7 @@ class Project:
     def connector(self, workfile_path: str, name: str, listed: Entry | None) -> ConnectorResult:
         """The connector ``name`` as a Workfile means it; ``listed`` is its entry in the Workfile's ``connectors``."""
         folder = os.path.dirname(workfile_path)
-        manifest, overlay = _listed_paths(listed)
+        manifest, overlay = listed_paths(listed)
         key = (folder, name, manifest or "", overlay or "")
         known = self._results.get(key)
         if known is not None:
@@ -364,19 +367,18 @@ class Project:
 
     def _listed_base(self, path: str) -> Manifest | None:
         """The manifest that a Workfile under the root names beside this overlay."""
-        for workfile in sorted(path for paths in self.workflows().values() for path in paths):
-            document = self.document(workfile)
-            if document is None or os.path.basename(path).encode() not in document.data:
-                continue
-            root = document.tree.root
-            connectors = root.get("connectors") if isinstance(root, Mapping) else None
-            for entry in connectors.entries if isinstance(connectors, Mapping) else ():
-                manifest, overlay = _listed_paths(entry)
-                folder = os.path.dirname(workfile)
-                if manifest and overlay and os.path.normpath(os.path.join(folder, overlay)) == path:
-                    listed = os.path.normpath(os.path.join(folder, manifest))
-                    return None if self._refused(listed, folder) else self.manifest(listed)
-        return None
+        workfiles = sorted(path for paths in self.workflows().values() for path in paths)
+        for each in self._traces:
+            each.paths.update(workfiles)
+        if self._overlaid is None:
+            self._overlaid = {}
+            for document in filter(None, map(self.document, workfiles)):
+                for overlay, manifest in listed_overlays(document):
+                    self._overlaid.setdefault(overlay, (manifest, os.path.dirname(document.path)))
+        if path not in self._overlaid:
+            return None
+        listed, folder = self._overlaid[path]
+        return None if self._refused(listed, folder) else self.manifest(listed)
 
     def _report_unknown_base(self, document: Document, problems: Problems) -> None:
         """A connector that is nowhere near may be listed elsewhere; a near miss of a known one is a mistake."""
@@ -513,17 +515,6 @@ def report_keys(document: Document, problems: Problems) -> None:
             if isinstance(key, Scalar) and not key.broken and not isinstance(key.value, str):
                 what = f"`{key.text}`" if key.text else "nothing"
                 problems.report("non-string-key", key, f"A key is a string, and this is {what}: quote it.")
-
-
-def _listed_paths(listed: Entry | None) -> tuple[str | None, str | None]:
-    """The manifest's and the overlay's path of an entry in ``connectors``."""
-    node = None if listed is None else listed.value
-    parts = (node.get("manifest"), node.get("overlay")) if isinstance(node, Mapping) else (node, None)
-    manifest, overlay = (
-        part.value if isinstance(part, Scalar) and isinstance(part.value, str) and part.value else None
-        for part in parts
-    )
-    return manifest, overlay
 
 
 def _is_no_root(folder: str) -> bool:
