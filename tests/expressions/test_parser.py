@@ -382,9 +382,9 @@ def test_problems_of_a_string_are_bounded() -> None:
 )
 def test_time_grows_with_the_text_and_not_with_its_square(piece: str) -> None:
     text = "{{" + piece * (200_000 // len(piece))
-    began = time.perf_counter()
+    began = time.process_time()
     parse_template(text)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_equal_short_texts_share_a_tree_and_long_ones_are_not_kept() -> None:

@@ -149,9 +149,9 @@ def test_a_huge_folder_takes_bounded_time(make: Any) -> None:
     root = make({"a.workfile.yaml": ""})
     for number in range(20_000):
         (root / f"f{number}.txt").touch()
-    started = time.perf_counter()
+    started = time.process_time()
     assert relative(root, discover([str(root)]).files) == ["a.workfile.yaml"]
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_a_folder_that_may_not_be_read_is_said(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:

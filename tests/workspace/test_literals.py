@@ -106,10 +106,10 @@ def test_without_a_schema_nothing_is_loaded_or_found() -> None:
     "pattern", ["(a+)+$", "(a|a)*$", "((a+)+)+$", "a*a*a*a*a*a*b", "(.*.*)*x", "^(([a-z])+.)+[A-Z]$"]
 )
 def test_no_pattern_takes_long(pattern: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for length in (10, 20, 24, 60, 3_000, 100_000):
         value_faults({"type": "string", "pattern": pattern}, "a" * length + "!")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_common_patterns_are_matched_at_any_common_length() -> None:
@@ -127,9 +127,9 @@ def test_hostile_schemas_end() -> None:
     deep: Any = 1
     for _ in range(60):
         deep = {"c": deep}
-    started = time.perf_counter()
+    started = time.process_time()
     value_faults(ring, deep)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     endless: Any = []
     for _ in range(900):
         endless = [endless]

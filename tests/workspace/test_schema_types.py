@@ -209,9 +209,9 @@ def test_many_references_cost_little(read_text: Any) -> None:
         for n in range(names)
     }
     definitions[f"d{names}"] = {"type": "string", "minLength": 1}
-    started = time.perf_counter()
+    started = time.process_time()
     assert read_text(json.dumps({"$ref": "#/$defs/d0", "$defs": definitions})).faults == []
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_sensitive_paths_follow_references_and_lists() -> None:
