@@ -150,6 +150,7 @@ def run(
         receiver_front=front,
         build=None if build is None else _build(build),
         relaxations=tuple(_relaxation(each) for each in relaxations),
+        published=None if key is None else key.published(key_id or key.default_id()),
     )
     if output is not None:
         _check_writable(output)

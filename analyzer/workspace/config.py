@@ -45,10 +45,14 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionConfig:
-    """The connections that the deployment has for one connector, and the one that is used when none is named."""
+    """The connections that the deployment has for one connector, and the one that is used when none is named.
+
+    ``urls`` are pairs of connection and URL; only ``workfile host`` reads them.
+    """
 
     names: tuple[str, ...]
     default: str | None = None
+    urls: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +238,11 @@ class _Reader:
             place = f"connections.{connector}"
             if not NAME.match(connector):
                 raise self.fail(place, "is not a connector's name; use lower-case letters, digits, `_` and `-`")
-            table = self.table(each, place, ("names", "default"))
+            table = self.table(each, place, ("names", "default", "url", "urls"))
             names = self.strings(table, "names", place)
+            urls = self.urls(table, place)
+            if not names:
+                names = tuple(dict.fromkeys(urls)) or (("default",) if "url" in table else ())
             default = table.get("default")
             if default is not None and not isinstance(default, str):
                 raise self.fail(f"{place}.default", f"must be text, but is {_kind(default)}; name one of `names`")
@@ -245,8 +252,25 @@ class _Reader:
                 raise self.fail(
                     f"{place}.default", f"is `{default}`, which is not among `names`.{_near(default, names)}"
                 )
-            found[connector] = ConnectionConfig(names, default)
+            if "url" in table:
+                urls = {**dict.fromkeys(names, self.url(table["url"], f"{place}.url")), **urls}
+            for name in urls:
+                if name not in names:
+                    raise self.fail(f"{place}.urls.{name}", f"is not among `names`.{_near(name, names)}")
+            found[connector] = ConnectionConfig(names, default, tuple(urls.items()))
         return found
+
+    def urls(self, table: dict[str, Any], place: str) -> dict[str, str]:
+        """The URLs of connections by name."""
+        if "urls" not in table:
+            return {}
+        listed = self.table(table["urls"], f"{place}.urls")
+        return {name: self.url(each, f"{place}.urls.{name}") for name, each in listed.items()}
+
+    def url(self, value: Any, place: str) -> str:
+        if not isinstance(value, str) or not value.startswith(("http://", "https://")):
+            raise self.fail(place, "must be an http or https URL, such as `https://payments.example/actions`")
+        return value
 
     def profiles(self, target: dict[str, Any]) -> tuple[str, ...]:
         if "profiles" not in target:

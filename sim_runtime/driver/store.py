@@ -137,6 +137,11 @@ class SqliteStore:
         self._sums[run_id] = (len(rows), rows[-1][2] if rows else "")
         return found
 
+    def cut(self, run_id: str, count: int) -> None:
+        """Keep the first ``count`` transactions of a run: for a debugger that goes back, and then another way."""
+        self._run("delete from transactions where run = ? and number > ?", (run_id, count))
+        self._sums.pop(run_id, None)
+
     def runs(self) -> list[str]:
         """The runs, in the order in which they began."""
         return [row[0] for row in self._run("select id from runs order by position")]

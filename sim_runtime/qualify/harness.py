@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -41,6 +42,8 @@ MULTI_REGION_STATEMENT: Final = (
 )
 EFFECTS_OBLIGATION: Final = "effects.egress-guard"
 UNSTATED: Final = "unstated"
+#: Where `workfile host` finds the keys to publish; another host may read it too.
+SIGNING_VARIABLE: Final = "WORKFILE_HOST_SIGNING_KEYS"
 
 
 class CannotQualify(Exception):
@@ -60,6 +63,8 @@ class Request:
     receiver_front: str | None = None
     build: tuple[str, str] | None = None
     relaxations: tuple[Relaxation, ...] = ()
+    #: The public key of the bundle to come, for a host that we start to publish: an entry of ``signingKeys``.
+    published: Mapping[str, str] | None = None
     #: The rows of durable-single-instance to drive; without all of them no rung follows.
     rows: tuple[str, ...] = tuple(EXERCISES)
 
@@ -126,7 +131,8 @@ def _start(request: Request, client: Client, stack: ExitStack) -> HostProcess | 
             f"something answers at {request.address.url} already: stop it, or leave `--start` out to judge it."
         )
     log: IO[bytes] = stack.enter_context(TemporaryFile())  # noqa: SIM115 - the stack closes it
-    process = stack.enter_context(HostProcess(request.start, log, request.limits.stop))
+    environment = {} if request.published is None else {SIGNING_VARIABLE: json.dumps(dict(request.published))}
+    process = stack.enter_context(HostProcess(request.start, log, request.limits.stop, environment))
     deadline = time.monotonic() + request.limits.start
     while time.monotonic() < deadline and not process.given_up:
         try:

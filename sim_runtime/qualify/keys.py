@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sim_runtime.qualify.names import KEY_ALGORITHM, KEY_USE
+from sim_runtime.qualify.names import KEY_ALGORITHM, KEY_ID, KEY_USE
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -178,6 +178,18 @@ def signature_holds(public: bytes, signature: bytes, data: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def check_published(entry: object) -> dict[str, Any]:
+    """An entry of ``signingKeys`` that a host is to publish. Raises ``KeyProblem``."""
+    if not isinstance(entry, dict):
+        raise KeyProblem("an entry of `signingKeys` is an object.")
+    key_id = entry.get("keyId")
+    if not isinstance(key_id, str) or KEY_ID.fullmatch(key_id) is None:
+        raise KeyProblem("`keyId` of a signing key has 1 to 128 characters out of letters, digits and `._~-`.")
+    if entry.get("alg") != KEY_ALGORITHM or from_base64url(entry.get("publicKey"), KEY_BYTES) is None:
+        raise KeyProblem(f"the signing key `{key_id}` is no public Ed25519 key in base64url.")
+    return entry
 
 
 def find_key(document: Mapping[str, Any], key_id: str) -> Mapping[str, Any] | None:

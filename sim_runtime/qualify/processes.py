@@ -12,6 +12,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, NamedTuple, Self
@@ -31,13 +32,17 @@ class CannotStart(Exception):
 class HostProcess:
     """COMMAND and all processes that it starts."""
 
-    def __init__(self, command: str, log: IO[bytes], stop_seconds: float) -> None:
+    def __init__(
+        self, command: str, log: IO[bytes], stop_seconds: float, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """``environment`` is added to ours, where ours says nothing else. Raises ``CannotStart``."""
         try:
             self._arguments = shlex.split(command)
         except ValueError as error:
             raise CannotStart(f"`{command}` cannot be split into words: {error}.") from None
         if not self._arguments:
             raise CannotStart("the command to start the host is empty.")
+        self._environment = {**(environment or {}), **os.environ}
         self._log = log
         self._stop_seconds = stop_seconds
         self._lock = threading.Lock()
@@ -84,7 +89,12 @@ class HostProcess:
     def _start(self) -> None:
         try:
             process = subprocess.Popen(
-                self._arguments, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True
+                self._arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                env=self._environment,
+                start_new_session=True,
             )
         except OSError as error:
             raise CannotStart(f"`{self._arguments[0]}` cannot be started: {error.strerror or error}.") from None

@@ -392,9 +392,22 @@ def child(role: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, __file__, *arguments])
 
 
+#: How long a dead worker's work is left to its peers before the worker is started again, in seconds. Without it the new
+#: process and the peer race for the lease that ran out, and which of them resumes the work is chance.
+HANDOVER = 3.0
+
+
+def waits_for_peer(until: float, token: str) -> bool:
+    """Whether a dead worker's work is still to be taken over by a peer that lives."""
+    if time.monotonic() > until or ARGS.fault == "only-the-new" or not alive():
+        return False
+    return bool(STORE.all("select 1 from runs where claimed_by = ? and status <> 'completed'", token))
+
+
 def supervise() -> None:
     """Keep them alive, and keep the books: a death is known by who died of what."""
     children = {index: child("api" if index == 0 else "worker") for index in range(ARGS.workers + 1)}
+    waits: dict[int, tuple[float, str]] = {}
 
     def end(number: int, frame: object) -> None:
         for each in children.values():
@@ -410,7 +423,8 @@ def supervise() -> None:
             for row in STORE.all("select token from instances where pid = ?", process.pid):
                 STORE.change("insert into deaths values (?, ?)", row["token"], -status if status < 0 else None)
                 STORE.change("delete from instances where token = ?", row["token"])
-            if ARGS.fault != "no-restart":
+                waits[index] = (time.monotonic() + HANDOVER, row["token"])
+            if ARGS.fault != "no-restart" and not waits_for_peer(*waits.get(index, (0.0, ""))):
                 children[index] = child("api" if index == 0 else "worker")
         time.sleep(0.02)
 
