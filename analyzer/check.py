@@ -7,9 +7,9 @@ of a project, so that a child workflow is analysed once however many callers it 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from analyzer.findings import MAX_FINDINGS, Edit, Finding, Fix, Range, Related
 from analyzer.flow.control import check_control
@@ -26,6 +26,9 @@ from analyzer.syntax.parse import Tree
 from analyzer.syntax.source import Source
 from analyzer.workspace.kept import Kept
 from analyzer.workspace.project import Document, Project, Trace, file_kind
+
+if TYPE_CHECKING:
+    from analyzer.incremental.parts import Parts
 
 MAX_CALLERS: Final = 1_000
 """Workfiles under a root that are looked through for calls; each is then a dependency of the result."""
@@ -55,20 +58,31 @@ class FileResult:
 
 @dataclass(slots=True)
 class Analysis:
-    """One Workfile, analysed: the resolved and typed model, the problems, and what expressions read."""
+    """One Workfile, analysed: the resolved and typed model, the problems, and what expressions read.
+
+    ``parts`` is what the analysis of the next text can build on, None where it cannot.
+    """
 
     document: Document
     workflow: Workflow
     problems: Problems
     reads: Reads
     trace: Trace
+    parts: Parts | None = None
 
 
 class Engine:
-    """The analysed Workfiles of one project, by path and content."""
+    """The analysed Workfiles of one project, by path and content.
+
+    ``edited``: texts change a little at a time (in an editor), and an analysis is made from that of the text before.
+    Its nodes and its Workfile are then those of the new text: whoever kept the old ones has them no more.
+    """
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        self.edited = False
+        #: How many analyses began anew.
+        self.anew = 0
         self._analyses: Kept[Analysis] = Kept()
         self._busy: set[str] = set()
 
@@ -80,10 +94,15 @@ class Engine:
         known = self._analyses.get(path)
         if known is not None and known.document.digest == document.digest:
             self.project.replay(known.trace)
+            if known.document is not document:
+                document.share(known.document)
+                known.document = document
             return known
         self._busy.add(path)
         try:
-            analysis = self._analyse(path, document)
+            analysis = None if known is None else self._updated(path, known, document)
+            if analysis is None:
+                analysis = self._analyse(path, document)
         finally:
             self._busy.discard(path)
         self._analyses.put(path, analysis, len(document.data))
@@ -99,6 +118,7 @@ class Engine:
         self._analyses.clear()
 
     def _analyse(self, path: str, document: Document) -> Analysis:
+        self.anew += 1
         problems = Problems()
         tree = document.tree
         workflow = build_workflow(path, tree.root, problems)
@@ -106,9 +126,32 @@ class Engine:
             problems.items.clear()  # the file could not be read at all, and that has been said
         with self.project.trace() as trace:
             Resolver(workflow, self.project, problems, self.typed).run()
-        typer = WorkflowTyper(workflow, document.source, problems)
-        typer.run()
-        return Analysis(document, workflow, problems, typer.reads, trace)
+        parts: Parts | None = None
+        if self.edited:
+            from analyzer.incremental.update import typed_in_parts  # a single run builds on nothing
+
+            typer, parts = typed_in_parts(workflow, tree, problems)
+        else:
+            typer = WorkflowTyper(workflow, document.source, problems)
+            typer.run()
+        return Analysis(document, workflow, problems, typer.reads, trace, parts)
+
+    def _updated(self, path: str, known: Analysis, document: Document) -> Analysis | None:
+        """The analysis of a text that differs little from the one before; None when it has to begin anew."""
+        if known.parts is None or not document.take_over(known.document):
+            return None
+        from analyzer.incremental.update import updated
+
+        self._analyses.pop(path)
+        with self.project.trace() as trace:
+            found = updated(known.workflow, known.parts, document.tree, self.project, self.typed)
+        if found is None:
+            return None
+        typer, problems = found
+        trace.paths |= known.trace.paths
+        trace.reads_index = trace.reads_index or known.trace.reads_index
+        self.project.replay(trace)
+        return Analysis(document, known.workflow, problems, typer.reads, trace, known.parts)
 
 
 _ENGINES: dict[str, Engine] = {}
@@ -157,6 +200,8 @@ def check_file(
 
 def _problems_of(project: Project, document: Document, profiles: tuple[str, ...]) -> list[Problem]:
     kind = file_kind(document.path)
+    # First, because it may make the tree out of the one before.
+    analysis = engine_for(project).analysis(document.path) if kind == "workflow" else None
     problems = Problems()
     for each in document.tree.problems:
         related = tuple((Place(start, end), text) for start, end, text in each.related)
@@ -166,29 +211,44 @@ def _problems_of(project: Project, document: Document, profiles: tuple[str, ...]
             fixes = (FixDraft(title, "safe", (EditDraft(start, end, text),)),)
         problems.items.append(Problem(each.rule, each.start, each.end, each.message, related, fixes))
     if kind == "workflow":
-        _non_string_keys(document.tree, problems)
-        return problems.items + _check_workfile(project, document, profiles)
+        _string_keys(document.tree, problems, None if analysis is None else analysis.parts)
+        return problems.items + (_check_workfile(project, analysis, profiles) if analysis is not None else [])
     if kind in ("connector", "overlay"):
         return problems.items + list(project.manifest_problems(document.path))
-    _non_string_keys(document.tree, problems)
+    _string_keys(document.tree, problems)
     check = FILE_CHECKS.get(kind)
     if check is not None:
         check(project, document, problems)
     return problems.items
 
 
-def _check_workfile(project: Project, document: Document, profiles: tuple[str, ...]) -> list[Problem]:
-    analysis = engine_for(project).analysis(document.path)
-    if analysis is None:
-        return []
+def _check_workfile(project: Project, analysis: Analysis, profiles: tuple[str, ...]) -> list[Problem]:
     problems = Problems()
-    workflow = analysis.workflow
+    document, workflow = analysis.document, analysis.workflow
     check_durable(workflow, document.source, problems)
     check_profile(workflow, problems, profiles)
-    check_control(workflow, problems, document.source, lambda called: _callers(project, called))
+    _check_control(project, analysis, problems)
     if not document.tree.problems:
         check_unused(workflow, document.source, analysis.reads, analysis.problems, problems)
     return analysis.problems.items + problems.items
+
+
+def _check_control(project: Project, analysis: Analysis, problems: Problems) -> None:
+    """What the control flow shows; of a text that was edited only where something may have come or gone."""
+    workflow, source, parts = analysis.workflow, analysis.document.source, analysis.parts
+    if parts is None:
+        check_control(workflow, problems, source, lambda called: _callers(project, called))
+        return
+    from analyzer.incremental.excerpt import note_found, to_look_at
+
+    before = len(problems.items)
+    excerpt = to_look_at(workflow, parts)
+    with project.trace() as trace:
+        check_control(excerpt or workflow, problems, source, lambda called: _callers(project, called))
+    # A later look at less must still depend on what this one has read.
+    analysis.trace.paths |= trace.paths
+    analysis.trace.reads_index = analysis.trace.reads_index or trace.reads_index
+    note_found(parts, problems.items[before:])
 
 
 def _callers(project: Project, workflow: Workflow) -> list[Workflow]:
@@ -199,16 +259,18 @@ def _callers(project: Project, workflow: Workflow) -> list[Workflow]:
     return [caller for caller in map(engine.typed, calling) if caller is not None]
 
 
-def _non_string_keys(tree: Tree, problems: Problems) -> None:
+def _string_keys(tree: Tree, problems: Problems, parts: Parts | None = None) -> None:
     """Keys are strings; only the ``cases`` of ``wf.switch`` may be integers and booleans."""
     if tree.root is None:
         return
     stack: list[Node] = [tree.root]
     cases: set[Node] = set()
+    before = len(problems.items)
+    known: Collection[Node] = () if parts is None else parts.string_keys
     while stack:
         node = stack.pop()
         if isinstance(node, Sequence):
-            stack += [item for item in node.items if item.__class__ is not Scalar]
+            stack += [item for item in node.items if item.__class__ is not Scalar and item not in known]
         if not isinstance(node, Mapping):
             continue
         allowed = node in cases
@@ -221,6 +283,8 @@ def _non_string_keys(tree: Tree, problems: Problems) -> None:
                     cases.update(each.value for each in node.entries if _is_named(each, "cases"))
             if entry.value.__class__ is not Scalar:
                 stack.append(entry.value)
+    if parts is not None and len(problems.items) == before:
+        parts.string_keys = set(parts.by_node)
 
 
 def _is_named(entry: Entry, name: str) -> bool:

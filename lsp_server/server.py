@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
-import os
-import socket
-import sys
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
@@ -19,9 +15,11 @@ from analyzer.__about__ import __version__
 from analyzer.memory import paused_collection
 from lsp_server.capabilities import capabilities_of, choose_encoding, watchers
 from lsp_server.convert import Abilities, Converter, changes_of
+from lsp_server.progress import Progress
 from lsp_server.protocol import WorkfileProtocol, strict_converter
+from lsp_server.results import Results
 from lsp_server.settings import Settings
-from lsp_server.transport import ByteWriter, serve
+from lsp_server.transport import ByteWriter, over_stdio, over_tcp, serve
 from lsp_server.uris import path_of
 from lsp_server.workspace import Workspace
 
@@ -34,6 +32,7 @@ SETTLE_S: Final = 0.05
 """From the last change of files on disk, so that a storm of them is one."""
 COLLECT_S: Final = 0.02
 READY_S: Final = 0.1
+IDLE_S: Final = 1.0
 
 
 class WorkfileServer(LanguageServer):
@@ -51,6 +50,10 @@ class WorkfileServer(LanguageServer):
         #: The last semantic tokens of a file: their number for the client, and their data.
         self.token_results: dict[str, tuple[str, list[int]]] = {}
         self.token_count = 0
+        #: How scenarios came out, the long work under way by its token, and how many commands run.
+        self.results = Results()
+        self.works: dict[str | int, Progress] = {}
+        self.running = 0
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._due: dict[str, None] = {}
         self._changed_files: dict[str, None] = {}
@@ -217,6 +220,7 @@ class WorkfileServer(LanguageServer):
     def idle_later(self) -> None:
         """Free memory, and make ready what is likely asked next, when the client pauses."""
         self.after("collect", COLLECT_S, self._collect)
+        self.after("collect all", IDLE_S, lambda: self.files.collect(idle=True))
         self.after("ready", READY_S, self._make_ready)
 
     def _collect(self) -> None:
@@ -233,7 +237,9 @@ class WorkfileServer(LanguageServer):
         snapshot = self.files.snapshot(self._last) if self._last in self.files.open else None
         if snapshot is not None and (inbox is None or not len(inbox)):
             with paused_collection():
-                _ = snapshot.scopes
+                scopes = snapshot.scopes
+                if scopes is not None:
+                    scopes.prepare()
 
 
 def run(stream: BinaryIO, out: BinaryIO) -> int:
@@ -253,22 +259,10 @@ def run(stream: BinaryIO, out: BinaryIO) -> int:
 
 
 def run_stdio() -> int:
-    """Serve the client on standard input and output; nothing else may write there."""
-    sys.stdout.flush()
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    # A stream of our own: at the end Python waits for its own one, which the reading thread may still hold.
-    return run(os.fdopen(os.dup(sys.stdin.fileno()), "rb"), out)
+    """Serve the client on standard input and output."""
+    return over_stdio(run)
 
 
 def run_tcp(port: int) -> int:
     """Serve one client that connects to a port of this machine. Raises ``OSError`` when the port cannot be had."""
-    with socket.create_server(("127.0.0.1", port)) as listening:
-        sys.stderr.write(f"workfile lsp: listening on 127.0.0.1:{listening.getsockname()[1]}\n")
-        sys.stderr.flush()
-        connection, _ = listening.accept()
-    with connection, connection.makefile("rb") as stream, connection.makefile("wb") as out:
-        code = run(stream, out)
-        with contextlib.suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)  # ends the reading thread, which holds the stream
-        return code
+    return over_tcp(port, "lsp", run)

@@ -8,7 +8,9 @@ from functools import cached_property
 
 from analyzer.check import Analysis, Engine, engine_for
 from analyzer.flow.analysis import Flow, analyse
+from analyzer.flow.control import recoveries
 from analyzer.flow.redo import ScopeRedo, redo_of
+from analyzer.incremental.excerpt import excerpt
 from analyzer.model.nodes import Workflow
 from analyzer.syntax.nodes import Mapping
 from analyzer.syntax.parse import Tree
@@ -98,7 +100,7 @@ class Snapshot:
     def scopes(self) -> Scopes | None:
         """What can be read where."""
         analysis = self.analysis
-        return None if analysis is None else Scopes(analysis.workflow, analysis.document.source)
+        return None if analysis is None else Scopes(analysis.workflow, analysis.document.source, analysis.parts)
 
     @cached_property
     def flow(self) -> Flow | None:
@@ -109,3 +111,16 @@ class Snapshot:
     def redo(self) -> list[ScopeRedo]:
         """The redo set of every recovery scope."""
         return [] if self.flow is None else redo_of(self.flow)
+
+    def redo_in(self, wanted: Span) -> list[ScopeRedo]:
+        """The redo sets of the recovery scopes whose steps, or whose own lines, are in a span."""
+        analysis = self.analysis
+        if analysis is None or not recoveries(analysis.workflow):
+            return []
+        workflow, parts = analysis.workflow, analysis.parts
+        if "redo" in self.__dict__ or workflow.recovery is not None or parts is None:
+            return self.redo
+        # Without a recovery of the root, no scope reaches past the step of its list that it stands in.
+        inside = [part for node, part in parts.by_node.items() if node.start <= wanted[1] and wanted[0] <= node.end]
+        near = excerpt(workflow, parts, inside)
+        return redo_of(analyse(near)) if recoveries(near) else []

@@ -37,7 +37,9 @@ MAX_OPEN: Final = 2_000
 STORM: Final = 500
 """From so many changed files on, everything that was read from disk is forgotten at once."""
 COLLECT_AT_MOST: Final = 8
-"""Analyses after which memory is freed though messages wait."""
+"""Analyses from the beginning after which memory is freed though messages wait."""
+EDITS_AT_MOST: Final = 200
+"""Analyses of small edits after which all memory is looked through: each leaves a step or two."""
 _EVERYTHING: Final = Selection()
 
 
@@ -68,7 +70,8 @@ class Workspace:
         self._read: dict[Project, set[str]] = {}
         self._stamps: dict[str, tuple[int, int] | None] = {}
         self._listings: dict[str, list[str]] = {}
-        self._analyses = 0
+        self._anew = 0
+        self._edits = 0
 
     # ---- documents -------------------------------------------------------------------------------
 
@@ -109,6 +112,7 @@ class Workspace:
         project = project_for(path)
         if project not in self._projects:
             self._projects[project] = None
+            engine_for(project).edited = True
             for other, document in self.open.items():
                 if project in self._readers(other):
                     project.overlay_text(other, document.text)
@@ -237,12 +241,15 @@ class Workspace:
         if known is not None:
             self._checks.move_to_end(path)
             return known
+        engine = engine_for(self.project(path))
+        anew = engine.anew
         with paused_collection():
             checked = self._check(path)
             if self._show_foreign(self.project(path), checked.dependencies):
                 checked = self._check(path)
             self._checks[path] = checked
-        self._analyses += 1
+        self._anew += engine.anew - anew
+        self._edits += 1
         while len(self._checks) > MAX_CHECKS:
             self._checks.popitem(last=False)
         return checked
@@ -338,13 +345,18 @@ class Workspace:
     @property
     def much_to_collect(self) -> bool:
         """Whether freeing memory must not wait any longer."""
-        return self._analyses >= COLLECT_AT_MOST
+        return self._anew >= COLLECT_AT_MOST
 
-    def collect(self) -> None:
-        """Free what old versions have left: models hold each other in rings, which only the collector finds."""
-        if self._analyses:
-            self._analyses = 0
+    def collect(self, idle: bool = False) -> None:
+        """Free what old versions have left: models hold each other in rings, which only the collector finds.
+
+        ``idle``: there is time to look through all of memory, and not only through what is new.
+        """
+        if self._anew or (idle and self._edits >= EDITS_AT_MOST):
+            self._anew = self._edits = 0
             gc.collect()
+        elif self._edits:
+            gc.collect(1)
 
 
 def is_configuration(path: str) -> bool:

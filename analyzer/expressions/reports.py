@@ -10,7 +10,7 @@ from analyzer.expressions.filters import FILTERS
 from analyzer.expressions.types import Reason, Type, because, describe
 from analyzer.language.suggest import hint, nearest
 from analyzer.language.words import shown
-from analyzer.model.problems import EditDraft, FixDraft, Place, Problem, Problems
+from analyzer.model.problems import EditDraft, FixDraft, Place, Problem, Problems, as_place
 from analyzer.syntax.nodes import Scalar
 from analyzer.syntax.scalars import offset_in_source
 from analyzer.syntax.source import Source
@@ -79,7 +79,7 @@ class Reports:
         if self.quiet or (self.dead and rule in _UNSAID_WHEN_DEAD):
             return
         start, end = (where.start, where.end) if isinstance(where, Expr) else where
-        related = [(Place(r.start, r.end, r.path), r.text) for r in why if r.start >= 0]
+        related = self.places(why)
         if site.scalar.origin is not None:
             fixes = ()
             origin = site.scalar.origin
@@ -89,6 +89,11 @@ class Reports:
             self.held.append(Problem(rule, first, last, message, tuple(related), fixes))
         else:
             self.problems.report(rule, (first, last), message, related=related, fixes=fixes)
+
+    def places(self, why: Iterable[Reason]) -> list[tuple[Place, str]]:
+        """Where the reasons stand, in this file or in that of a child workflow."""
+        own = self.source.path
+        return [(as_place(r.node, "" if r.path == own else r.path), r.text) for r in why if r.node is not None]
 
     def tell(self, held: Iterable[Problem]) -> None:
         """Report what was held back."""

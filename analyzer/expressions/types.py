@@ -8,23 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from analyzer.syntax.nodes import Node
+    from analyzer.syntax.source import Source
 
 MAX_DESCRIPTION: Final = 120
 MAX_UNION: Final = 24
 MAX_WAYS: Final = 64
 
 
+class Lines:
+    """Tells the lines of one file; ``source`` is its text as it is now."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+
 class Reason:
-    """Why a value may be null: words, and the place (``path`` of the file, code point span) they are about."""
+    """Why a value may be null: words, and the node (of the file at ``path``) that they are about.
 
-    __slots__ = ("end", "path", "start", "text")
+    The words name its line when ``lines`` are given. The place is that of the node when it is asked for, so that a type
+    may outlive edits elsewhere in the file.
+    """
 
-    def __init__(self, text: str, path: str = "", start: int = -1, end: int = -1) -> None:
-        self.text = text
+    __slots__ = ("lines", "node", "path", "words")
+
+    def __init__(self, words: str, path: str = "", node: Node | None = None, lines: Lines | None = None) -> None:
+        self.words = words
         self.path = path
-        self.start = start
-        self.end = end
+        self.node = node
+        self.lines = lines
+
+    @property
+    def text(self) -> str:
+        """The words, with the line."""
+        if self.lines is None or self.node is None:
+            return self.words
+        return f"{self.words} (line {self.lines.source.line_of(self.node.start) + 1})"
 
     def __repr__(self) -> str:
         return f"Reason({self.text!r})"

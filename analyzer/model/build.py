@@ -41,6 +41,11 @@ def build_workflow(path: str, root: Node | None, problems: Problems) -> Workflow
 _EMPTY_FILE = 'The Workfile is empty: start it with `workfile: "1.0"`, `name` and `steps`.'
 
 
+def step_reader(workflow: Workflow, problems: Problems) -> StepReader:
+    """What reads single steps of a Workfile that stands (``StepReader.read_item``)."""
+    return _Builder(workflow.path, workflow.root, problems).steps
+
+
 class _Builder:
     """Builds one Workflow; the parts that stand in steps are read by ``StepReader``."""
 

@@ -28,7 +28,7 @@ from analyzer.expressions.types import (
     record,
 )
 from analyzer.language.vocabulary import WAIT_STATUSES
-from analyzer.model.nodes import Call, Step, StepList, span_of
+from analyzer.model.nodes import Call, Step, StepList
 from analyzer.model.reading import is_template
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken
 
@@ -52,7 +52,7 @@ def _action(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     if call.action is None:
         return ANY, env.facts
     if call.action.output is None:
-        reason = Reason(f"`{call.reference}` declares no output", "", *span_of(call.entry.key))
+        reason = Reason(f"`{call.reference}` declares no output", typer.workflow.path, call.entry.key)
         return Type("null", why=(reason,)), env.facts
     return call.action.output, env.facts
 

@@ -6,15 +6,16 @@ from collections.abc import ItemsView
 
 from analyzer.expressions.scope import Binding
 from analyzer.expressions.types import ANY, Field, Reason, record
-from analyzer.model.nodes import State, Step, span_of
+from analyzer.model.nodes import State, Step
 
 
 class Outside:
     """The states of a Workfile, as other states see them; made when read, so that many states stay linear."""
 
-    __slots__ = ("owners", "seen", "states")
+    __slots__ = ("owners", "path", "seen", "states")
 
-    def __init__(self, states: dict[str, State]) -> None:
+    def __init__(self, states: dict[str, State], path: str = "") -> None:
+        self.path = path
         self.states = states
         self.seen: dict[str, Binding] = {}
         self.owners: dict[str, list[tuple[State, Step]]] = {}
@@ -46,7 +47,7 @@ class Outside:
         key = f"{state.name}.{step.id}"
         known = self.seen.get(key)
         if known is None:
-            reason = Reason(f"state `{state.name}` may not have been entered", "", *span_of(state.entry.key))
+            reason = Reason(f"state `{state.name}` may not have been entered", self.path, state.entry.key)
             known = self.seen[key] = Binding(step.id, (step.binding or ANY).with_null(reason), step.id_node, step)
         return known
 

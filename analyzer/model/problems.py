@@ -100,6 +100,6 @@ class Problems:
         self.items.append(Problem(rule, start, end, message, places, tuple(fixes), tags, origin))
 
 
-def as_place(where: Node | Place) -> Place:
-    """A node's span in the file at hand."""
-    return where if isinstance(where, Place) else Place(where.start, where.end)
+def as_place(where: Node | Place, path: str = "") -> Place:
+    """A node's span in the file at hand, or in the one at ``path``."""
+    return where if isinstance(where, Place) else Place(where.start, where.end, path)

@@ -45,6 +45,12 @@ class Resolver:
         self._states()
         self._own_name()
 
+    def run_for(self, steps: Iterable[Step]) -> None:
+        """Resolve these steps of a Workfile in which everything else is resolved."""
+        self._connectors()
+        for step in steps:
+            self._step(step)
+
     # ---- connectors ------------------------------------------------------------------------------
 
     def _connectors(self) -> None:

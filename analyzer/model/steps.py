@@ -69,6 +69,13 @@ class StepReader:
             self.duplicates(steps.steps)
         return steps
 
+    def read_item(self, item: Node, parent: StepList) -> Step | None:
+        """One step of the root's list, which stands; None when there is none in the item."""
+        self.depth = 1
+        step = self._item(item, parent)
+        self.depth = 0
+        return step
+
     def duplicates(self, steps: Iterable[Step]) -> None:
         """Report ids that stand twice in one ordered list."""
         first: dict[str, Step] = {}

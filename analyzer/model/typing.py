@@ -17,6 +17,7 @@ from analyzer.expressions.types import (
     STRING,
     TIMESTAMP,
     Field,
+    Lines,
     Reason,
     Type,
     describe,
@@ -30,7 +31,7 @@ from analyzer.language.vocabulary import RUN_FIELDS
 from analyzer.model.constructs import BODIES, call_arguments, trigger_configuration
 from analyzer.model.failing import Escapes
 from analyzer.model.names import NameFaults
-from analyzer.model.nodes import Handler, State, Step, Workflow, span_of
+from analyzer.model.nodes import Handler, State, Step, Workflow
 from analyzer.model.outside import Outside, OutsideNames
 from analyzer.model.problems import Problems
 from analyzer.model.reading import is_template
@@ -48,14 +49,14 @@ MAX_STATE_PASSES = 16
 class Reads:
     """What expressions read: steps and inputs, by identity."""
 
-    steps: set[int] = field(default_factory=set)
+    sources: set[object] = field(default_factory=set)
 
     def add(self, source: object) -> None:
         """Note that a binding's source was read."""
-        self.steps.add(id(source))
+        self.sources.add(source)
 
     def __contains__(self, source: object) -> bool:
-        return id(source) in self.steps
+        return source in self.sources
 
 
 class OwnBinding(Binding):
@@ -96,6 +97,7 @@ class WorkflowTyper:
     def __init__(self, workflow: Workflow, source: Source, problems: Problems) -> None:
         self.workflow = workflow
         self.source = source
+        self.lines = Lines(source)
         self.reads = Reads()
         self.names = NameFaults(workflow)
         self.escapes = Escapes()
@@ -115,10 +117,14 @@ class WorkflowTyper:
         if self.workflow.states is not None:
             env = self._states(env)
         elif self.workflow.steps is not None:
-            names, end = self.walk_list(self.workflow.steps.steps, env)
+            names, end = self.walk_root(self.workflow.steps.steps, env)
             env = env.child(names)
         self.expressions.dead += end is None
         self._result(env if end is None else env.with_facts(end))
+
+    def walk_root(self, steps: list[Step], env: Env) -> tuple[dict[str, Binding], Facts | None]:
+        """Type the root's list, as ``walk_list``."""
+        return self.walk_list(steps, env)
 
     def _root_env(self) -> Env:
         workflow = self.workflow
@@ -155,7 +161,7 @@ class WorkflowTyper:
     def _states(self, env: Env) -> Env:
         """Type every state; bindings of other states are nullable, so their types are found in quiet passes first."""
         states = self.workflow.states or {}
-        outside = Outside(states)
+        outside = Outside(states, self.workflow.path)
         loud, reads = self.problems, self.reads
         self._use(Problems())
         before: list[Type] = []
@@ -291,8 +297,7 @@ class WorkflowTyper:
 
     def reason(self, text: str, node: Node) -> Reason:
         """Why something may be null: words, the line, and the place."""
-        line = self.source.line_column(node.start)[0] + 1
-        return Reason(f"{text} (line {line})", "", *span_of(node))
+        return Reason(text, self.workflow.path, node, self.lines)
 
     def is_faulty_since(self, before: int) -> bool:
         """Whether a test that was typed since there were ``before`` problems cannot be read as it was meant."""

@@ -25,7 +25,6 @@ from analyzer.expressions.typing import ExpressionTyper
 from analyzer.language.durations import parse_duration
 from analyzer.language.suggest import hint, nearest
 from analyzer.language.words import shown
-from analyzer.model.problems import Place
 from analyzer.model.reading import is_merge, is_null, is_partial, is_template, rename_fix
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken, walk
 
@@ -196,7 +195,7 @@ class ValueTyper:
             return True
         self.expressions.may_fault = True
         at = f"`{fault.where.lstrip('.')}` of {what}" if fault.where else what
-        related = [(Place(r.start, r.end, r.path), r.text) for r in fault.found.why if r.start >= 0]
+        related = self.expressions.places(fault.found.why)
         if fault.kind == "null" and self.expressions.dead:
             return False
         if fault.kind == "null":

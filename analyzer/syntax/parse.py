@@ -27,10 +27,11 @@ Backend: TypeAlias = Literal["auto", "c", "pure"]
 class Tree:
     """One parsed text.
 
-    ``root`` is None when there is nothing in it; ``problems`` and ``comments`` are in document order.
+    ``root`` is None when there is nothing in it; ``problems`` and ``comments`` are in document order. ``local`` is what
+    ``analyzer.incremental.splice`` has found out about the text, None before it was asked.
     """
 
-    __slots__ = ("comments", "problems", "root", "source")
+    __slots__ = ("comments", "local", "problems", "root", "source")
 
     def __init__(
         self, source: Source, root: Node | None, problems: list[SyntaxProblem], comments: list[Comment]
@@ -39,6 +40,7 @@ class Tree:
         self.root = root
         self.problems = problems
         self.comments = comments
+        self.local: bool | None = None
 
 
 def parse(source: Source, *, backend: Backend = "auto") -> Tree:

@@ -7,6 +7,8 @@ from analyzer.syntax.nodes import SyntaxFix, SyntaxProblem
 
 SYNTAX = "yaml-syntax"
 LIMIT = "limit-exceeded"
+#: Said of text in which nothing else is wrong, and that no event parser takes.
+NOT_YAML = "This is not YAML; compare it with the lines above, and quote text that has special characters."
 
 
 class Problems:

@@ -11,7 +11,7 @@ from analyzer.syntax.block import BlockReader
 from analyzer.syntax.compose import NestedTooDeeply, PartsDiffer, report_second_document
 from analyzer.syntax.events import event_reader, place_of
 from analyzer.syntax.nodes import Node
-from analyzer.syntax.problems import SYNTAX, Problems
+from analyzer.syntax.problems import NOT_YAML, SYNTAX, Problems
 from analyzer.syntax.properties import Factory, tag_handles
 from analyzer.syntax.reading import MARKER, Reading
 
@@ -46,8 +46,7 @@ def recover(text: str, problems: Problems, error: Exception, read_by_c: bool) ->
         refused = _refusal(text) if read_by_c else error
         if refused is not None:
             place = place_of(refused, len(text))
-            message = "This is not YAML; compare it with the lines above, and quote text that has special characters."
-            problems.add(SYNTAX, place, min(place + 1, len(text)), message)
+            problems.add(SYNTAX, place, min(place + 1, len(text)), NOT_YAML)
     return recovered
 
 

@@ -60,6 +60,27 @@ class Document:
             self._source = self._tree.source
         return self._tree
 
+    def take_over(self, before: Document) -> bool:
+        """Make the tree out of that of an earlier version, which has it no more; false when it has to be parsed."""
+        if before._tree is None or self.too_large:
+            return False
+        # Only an editor makes a tree out of another.
+        from analyzer.incremental.splice import splice
+        from analyzer.syntax.source import Source, decode
+
+        text, bad = decode(self._data)
+        tree = splice(before._tree, Source(text, self.path)) if bad is None else None
+        if tree is None:
+            return False
+        self._tree, self._source = tree, tree.source
+        before._tree = before._source = None
+        return True
+
+    def share(self, same: Document) -> None:
+        """Take the tree of another version with the same bytes, if it has one."""
+        if same._tree is not None:
+            self._tree, self._source = same._tree, same._source
+
     def _parse(self) -> Tree:
         # Slow to import, and a run that is answered from the cache parses nothing.
         from analyzer.syntax.parse import Tree, parse

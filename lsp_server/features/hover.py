@@ -190,7 +190,7 @@ def crash_text(step: Step, action: ActionDecl) -> str:
 def redo_texts(snapshot: Snapshot, step: Step) -> list[str]:
     """In which redo sets a step is, and whether it may run twice."""
     found: list[str] = []
-    for scope in snapshot.redo:
+    for scope in snapshot.redo_in((step.id_node.start, step.id_node.end)):
         if step not in members(scope):
             continue
         where = f"of `{scope.path}`" if scope.path else "of the workflow"

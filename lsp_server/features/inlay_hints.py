@@ -36,7 +36,7 @@ def hints(snapshot: Snapshot, wanted: Span, shown: InlayHints) -> list[Hint]:
         if wanted[0] <= place <= wanted[1] and step.id_node.origin is None:
             found.extend(_of_step(step, shown))
     if shown.redo:
-        for scope in snapshot.redo:
+        for scope in snapshot.redo_in(wanted):
             place = scope.recovery.entry.key.end
             if wanted[0] <= place <= wanted[1]:
                 found.append(_of_scope(scope))
