@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from analyzer.check import engine_for
@@ -86,7 +88,7 @@ class Changes:
     dry_run: bool = False
 
 
-@dataclass(slots=True)
+@dataclass
 class Prepared:
     """Everything that a run is made from; several runs may be made."""
 
@@ -105,6 +107,11 @@ class Prepared:
     def until_us(self) -> int | None:
         """The end of the simulation, from the start."""
         return self.scenario.until_us if self.changes.until_us is None else self.changes.until_us
+
+    @cached_property
+    def pins(self) -> dict[str, Json]:
+        """What a run of the definition is pinned to."""
+        return pins_of(self.workflow, self.project)
 
     def simulation(self, store: SqliteStore | None = None) -> Simulation:
         """A new run, nothing of it done.
@@ -142,6 +149,8 @@ class Simulation:
         self.prepared = prepared
         self.run = run
         self._header: Header | None = None
+        self._chain: Chain | None = None
+        self._reported: tuple[tuple[int, int, int], dict[str, Json]] | None = None
 
     @property
     def until_us(self) -> int | None:
@@ -153,6 +162,7 @@ class Simulation:
         """A copy that goes its own way."""
         copy = Simulation(self.prepared, self.run.fork())
         copy._header = self._header
+        copy._chain = None if self._chain is None else self._chain.fork()
         return copy
 
     def finish(self) -> Simulation:
@@ -167,18 +177,26 @@ class Simulation:
     def header(self) -> Header:
         """The header of the run's history."""
         if self._header is None:
-            workflow = self.prepared.workflow
-            pins = pins_of(workflow, self.prepared.project)
-            self._header = Header(self.run.run_id, workflow.name or "", pins)
+            self._header = Header(self.run.run_id, self.prepared.workflow.name or "", self.prepared.pins)
         return self._header
 
     @property
     def report(self) -> dict[str, Json]:
         """The JSON of ``workfile run``."""
-        report = self.run.report()
-        digest = Chain(self.header).extend(self.run.records)
-        report["history"] = {"records": len(self.run.records), "digest": f"sha256:{digest}"}
-        return {key: report[key] for key in REPORT_KEYS}
+        run = self.run
+        seen = (len(run.records), run.now, run.crashes)
+        if self._reported is None or self._reported[0] != seen:
+            report = run.report()
+            report["history"] = {"records": len(run.records), "digest": f"sha256:{self._digest()}"}
+            self._reported = seen, {key: report[key] for key in REPORT_KEYS}
+        return self._reported[1]
+
+    def _digest(self) -> str:
+        """The digest of the history so far; only what was written since the last time is taken in."""
+        records = self.run.records
+        if self._chain is None or self._chain.length > len(records):
+            self._chain = Chain(self.header)
+        return self._chain.extend(islice(records, self._chain.length, None))
 
     @property
     def unfired(self) -> list[CrashPoint]:
@@ -309,6 +327,8 @@ def load_workflow(path: str) -> tuple[Project, Workflow]:
 def load_scenario(path: str) -> Scenario:
     """The scenario at an absolute path; its shape only. Raises ``CannotSimulate``."""
     project = project_for(path)
+    if file_kind(path) not in ("scenario", None):
+        raise CannotSimulate(f"`{_shown(path)}` is no scenario: its name must end in `.scenario.yaml`")
     document = project.document(path)
     if document is None:
         raise CannotSimulate(f"cannot read `{_shown(path)}`: {project.unreadable(path)}")

@@ -24,7 +24,7 @@ _POSITIONS: Final = frozenset({"step.started", "step.skipped", "state.entered", 
 def _cancelled(run: Run, reason: Json) -> Reply:
     """Cancel, up to where the run has ended."""
     reply = run.cancel(reason)
-    while reply.accepted and not run.over and run.step():
+    while reply.accepted and not run.down and not run.over and run.step():
         pass
     return reply
 
@@ -148,11 +148,14 @@ class Stepper:
         return len(self.simulation.run.records)
 
     def _reply(self, act: Any) -> tuple[bool, str, list[Record]]:
-        self._begin()
+        if self.down:
+            self._keep()
+        else:
+            self._begin()
         run = self.simulation.run
         seen = len(run.records)
         reply = act(run)
-        return reply.accepted, reply.reason or "the run went on without it", run.records[seen:]
+        return reply.accepted, reply.reason, run.records[seen:]
 
     def _begin(self) -> None:
         if self.down:
@@ -186,11 +189,12 @@ class Stepper:
         if records:
             return records
         due = run.next_due()
-        until = self.simulation.until_us
-        if due is None or (until is not None and due > until):
+        if due is None:
             return []
+        until = self.simulation.until_us
+        target = due if until is None or due <= until else max(until, run.now)
         seen = len(run.records)
-        run.advance(due - run.now)
+        run.advance(target - run.now)
         return run.records[seen:]
 
     def _place(self, records: list[Record]) -> None:

@@ -13,7 +13,10 @@ from workfile_cli.options import colour_option
 from workfile_cli.simulating import changes_of, print_refusal, simulation_options, styler, write_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sim_runtime.driver.protocol import CrashPoint
+    from sim_runtime.history.records import Record
     from sim_runtime.simulation import Simulation
 
 COMMAND = "workfile run"
@@ -94,11 +97,15 @@ def _unfired(points: list[CrashPoint]) -> int:
 
 def text_report(simulation: Simulation, report: dict[str, Any], colour: ColourChoice) -> str:
     """The timeline, and what the run came to."""
+    return text_report_of(simulation.run.records, simulation.run.start_us, report, colour)
+
+
+def text_report_of(records: Sequence[Record], start_us: int, report: dict[str, Any], colour: ColourChoice) -> str:
+    """The timeline of records, and what their run came to."""
     from sim_runtime.timeline import render, timeline
 
     style = styler(colour)
-    start = simulation.run.start_us
-    return render(timeline(simulation.run.records, start), style) + "\n" + summary(report, colour)
+    return render(timeline(records, start_us), style) + "\n" + summary(report, colour)
 
 
 def summary(report: dict[str, Any], colour: ColourChoice) -> str:

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 COMMAND = "workfile step"
 PROMPT = "> "
 
+#: Why an event is refused, in words.
+_REFUSALS: Final = {
+    "unmatched": "no open wait takes this event (`unmatched`)",
+    "invalid": "its payload is not valid (`invalid`)",
+    "duplicate": "its id was accepted already (`duplicate`)",
+}
 #: Every command with what follows it and what it does.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "next": ("", "Run the current step as a whole, up to the next one."),
@@ -276,10 +282,12 @@ class Session:
         self.answer(verb, text=text, raw=True, records=[record_json(record) for record in records])
 
     def replied(self, verb: str, accepted: bool, reason: str, records: list[Record]) -> None:
-        if accepted:
-            self.moved(verb, records)
+        if not accepted:
+            self.answer(verb, error=f"refused: {_REFUSALS.get(reason, reason)}.")
+        elif reason:
+            self.answer(verb, text=reason)
         else:
-            self.answer(verb, error=f"refused: {reason}.")
+            self.moved(verb, records)
 
     def where(self) -> str:
         """The status in one line, with what is waited for."""
@@ -291,7 +299,11 @@ class Session:
         report = run.report()
         waits = dict.fromkeys(f"`{each['path']}`" for each in report["waiting"])
         holds = [f"`{each['path']}` ({each['reason']})" for each in report["holds"]]
-        words = f"{run.status} at {time_text(run.clock)}"
+        status = "about to go on" if run.status in ("suspended", "held") and run.peek() else run.status
+        words = f"{status} at {time_text(run.clock)}"
+        until = self.simulation.until_us
+        if until is not None and not run.over and run.now >= until:
+            words += ", which is the end of the simulation (`until`)"
         if holds:
             words += f", held at {', '.join(holds)}"
         return words + (f", waits at {', '.join(waits)}" if waits else "")

@@ -30,6 +30,7 @@ from sim_runtime.core.failing import (
     takes,
 )
 from sim_runtime.core.frames import Attempt, Failure, Frame
+from sim_runtime.core.prior import may_repeat
 from sim_runtime.core.transaction import AGAIN, CLOSED, DONE, HELD, OUT, Raised, Tx
 from sim_runtime.history.paths import Address, identity_of
 
@@ -86,10 +87,11 @@ def _prepare(tx: Tx, at: Address, step: StepDef, frame: Frame) -> int | Raised:
     if tx.state.dry_run and call.effect == "write":
         _suppress(tx, at, call, arguments, key)
         return CLOSED
-    if _must_ask(tx, id_, call, key, arguments):
-        tx.emit("hold.entered", id_, reason="reissue", allowed=["succeed", "fail"])
-        return HELD
     attempt = Attempt(call.action, call.effect, call.idempotency, arguments, call.connection, key, timeout, 0)
+    reason = _must_ask(tx, id_, call, attempt)
+    if reason is not None:
+        tx.emit("hold.entered", id_, reason=reason, allowed=["succeed", "fail"])
+        return HELD
     _emit_prepared(tx, id_, call, attempt, 1, base)
     return CLOSED
 
@@ -109,11 +111,14 @@ def _explicit_key(tx: Tx, at: Address, step: StepDef, call: CallDef) -> str | No
     return value
 
 
-def _must_ask(tx: Tx, id_: str, call: CallDef, key: str | None, arguments: Value) -> bool:
-    """Whether sending the call could repeat an effect, or would be another call under a used key."""
-    if key is not None:
-        return key_clashes(tx, call.action, key, arguments)
-    return call.effect == "write" and not call.safe and tx.state.unsure.get(id_) is True
+def _must_ask(tx: Tx, id_: str, call: CallDef, attempt: Attempt) -> str | None:
+    """Why the call is not sent unasked: it could repeat an effect, or would be another call under a used key."""
+    if not may_repeat(tx.state, id_, attempt):
+        return "unsafe_continuation"
+    if attempt.key is not None:
+        return "reissue" if key_clashes(tx, call.action, attempt.key, attempt.arguments) else None
+    unsure = call.effect == "write" and not call.safe and tx.state.unsure.get(id_) is True
+    return "reissue" if unsure else None
 
 
 def _emit_prepared(tx: Tx, id_: str, call: CallDef, attempt: Attempt, number: int, base: str | None) -> None:

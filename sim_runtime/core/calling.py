@@ -52,7 +52,12 @@ def derived_key(tx: Tx, id_: str, base: str | None) -> str:
 def key_clashes(tx: Tx, action: str, key: str, arguments: Value) -> bool:
     """Whether other arguments were first sent under the key."""
     first = tx.state.keys.get(f"{action} {key}")
-    return first is not None and not equal(json_of(first), json_of(arguments))
+    return first is not None and not same_arguments(first, arguments)
+
+
+def same_arguments(left: Value, right: Value) -> bool:
+    """Whether two calls were made with the same arguments, as the outside sees them."""
+    return equal(json_of(left), json_of(right))
 
 
 def result_of(call: CallDef, result: Any) -> tuple[Value, str | None]:

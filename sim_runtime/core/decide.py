@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final
 
 import sim_runtime.core.actions
@@ -46,8 +45,10 @@ def decide(state: State, definition: Definition, given: Input) -> list[Record]:
 def transact(state: State, definition: Definition, given: Input) -> tuple[list[Record], State]:
     """The records of one transaction, the last one marked as a durable boundary, and the state after them."""
     tx = Tx(state, definition, given.at, resuming=isinstance(given, Proceed))
-    with suppress(Resumed):
+    try:  # noqa: SIM105 - `suppress` costs more than all else here
         _HANDLERS[type(given)](tx, given)
+    except Resumed:
+        pass
     if tx.records:
         tx.records[-1].boundary = True
     return tx.records, tx.state
@@ -132,7 +133,8 @@ def _attempt_answered(tx: Tx, given: Answered, call: CallDef, attempt: Attempt) 
     if given.kind == "success":
         value, problem = result_of(call, given.result)
         if problem is None:
-            value = sim_runtime.core.actions.marked_if(value, attempt.arguments)
+            if tx.state.dry_run:
+                value = sim_runtime.core.actions.marked_if(value, attempt.arguments)
             tx.emit("action.succeeded", given.id, attempt=number, result=value)
             return
         message = f"the result of `{call.action}` does not fit its output: {problem}"
@@ -141,7 +143,7 @@ def _attempt_answered(tx: Tx, given: Answered, call: CallDef, attempt: Attempt) 
         tx.emit("action.ambiguous", given.id, attempt=number, code=given.code)
     else:
         told = (given.code, given.message or f"`{call.action}` failed: {given.code}", _details(given.details))
-        _emit_attempt_failed(tx, given.id, number, told, _retryable(given, call), given.retry_after, "none")
+        _emit_attempt_failed(tx, given.id, number, told, _retryable(given, call), given.retry_after, given.effect)
 
 
 def _emit_attempt_failed(
@@ -304,7 +306,7 @@ def refusal_of(state: State, definition: Definition, given: Decided) -> str | No
         return "a decision names its actor"
     if given.kind == "fail" and not given.code:
         return "`fail` needs a code"
-    if given.kind == "succeed":
+    if given.kind == "succeed" and held.id not in state.orphans:
         return _result_problem(definition, held, given)
     return None
 
@@ -332,7 +334,7 @@ def _decided(tx: Tx, given: Decided) -> None:
     assert held is not None
     data: dict[str, Any] = {"scope": held.scope} if held.scope is not None else {}
     if given.kind == "succeed":
-        call = _call_at(tx.definition, held)
+        call = None if held.id in tx.state.orphans else _call_at(tx.definition, held)
         data["result"] = result_of(call, given.result)[0] if call is not None else None
     elif given.kind == "fail":
         data["failure"] = {

@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from sim_runtime.core.evolve_actions import ACTION_HANDLERS
+from sim_runtime.core.evolve_prior import PRIOR_HANDLERS
 from sim_runtime.core.evolve_recovery import RECOVERY_HANDLERS
 from sim_runtime.core.evolve_waits import WAIT_HANDLERS
 from sim_runtime.core.frames import (
     EMPTY,
+    UNKNOWN_EFFECT,
+    Attempt,
     Branch,
     Broken,
     Ending,
@@ -35,12 +38,17 @@ Handler = Callable[[State, Record, Address], None]
 def evolve(state: State, record: Record) -> State:
     """The state after one more record."""
     new = state.copy()
-    new.seq = record.seq
-    new.at = record.at
+    take_in(new, record)
+    return new
+
+
+def take_in(state: State, record: Record) -> None:
+    """``evolve`` a state that may still be changed."""
+    state.seq = record.seq
+    state.at = record.at
     handler = HANDLERS.get(record.kind)
     if handler is not None:
-        handler(new, record, address_of(record.id))
-    return new
+        handler(state, record, address_of(record.id))
 
 
 def fold(records: Iterable[Record], state: State = EMPTY) -> State:
@@ -203,6 +211,8 @@ def _failed(state: State, record: Record, address: Address) -> None:
         elif frame.role == "list" or disposition in ("escalate", "limit"):
             frame.broken = Broken(failure, disposition)
         else:
+            if isinstance(frame.info, Attempt) and frame.phase in UNKNOWN_EFFECT:
+                frame.info = frame.info._replace(unsure=True)
             frame.phase = "failed"
             frame.failure = failure
 
@@ -278,4 +288,5 @@ HANDLERS: Final[dict[str, Handler]] = {
     **ACTION_HANDLERS,
     **WAIT_HANDLERS,
     **RECOVERY_HANDLERS,
+    **PRIOR_HANDLERS,
 }

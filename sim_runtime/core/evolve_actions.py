@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from sim_runtime.core.evolve_prior import forget_prior
 from sim_runtime.core.frames import Attempt, Failure, Frame, State
 from sim_runtime.core.tree import update
 from sim_runtime.history.paths import Address
@@ -70,6 +71,7 @@ def _dispatched(state: State, record: Record, address: Address) -> None:
         )
 
     update(state, address, record.seq, change)
+    forget_prior(state, record.id)
     frame = state.frame(address)
     if frame is not None and frame.info.key is not None:
         name = f"{frame.info.action} {frame.info.key}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Final
 
+from sim_runtime.core.evolve_prior import decide_orphan, forget_prior, hold_orphan, is_orphan
 from sim_runtime.core.frames import (
     Attempt,
     Authorization,
@@ -18,6 +20,7 @@ from sim_runtime.core.frames import (
     State,
     Undo,
 )
+from sim_runtime.core.persistent import appended
 from sim_runtime.core.tree import put, update
 from sim_runtime.history.paths import UNDO, Address, address_of
 from sim_runtime.history.records import Record
@@ -41,7 +44,10 @@ def hold(state: State, record: Record, address: Address) -> None:
         else:
             frame.hold = entered
 
-    update(state, _scope(record, address), record.seq, change)
+    if data["reason"] == "unsafe_continuation" and is_orphan(state, address):
+        hold_orphan(state, record.id, entered)
+    else:
+        update(state, _scope(record, address), record.seq, change)
 
 
 def decided(state: State, record: Record, address: Address) -> None:
@@ -49,7 +55,10 @@ def decided(state: State, record: Record, address: Address) -> None:
     if "scope" in record.data:
         _undo_decided(state, record)
         return
-    update(state, address, record.seq, lambda frame: _apply(frame, record))
+    if record.id in state.orphans:
+        decide_orphan(state, record)
+    else:
+        update(state, address, record.seq, lambda frame: _apply(frame, record))
     _settle(state, record.id)
 
 
@@ -119,6 +128,7 @@ def _settle(state: State, id_: str) -> None:
     """It is known now what an action did."""
     if state.unsure.get(id_):
         state.unsure = state.unsure.set(id_, False)
+    forget_prior(state, id_)
 
 
 def _scope(record: Record, address: Address) -> Address:
@@ -141,7 +151,7 @@ def _recovery(state: State, record: Record, address: Address) -> None:
     state.last_generation = data["next_generation"]
     if "authorized_by" not in data:
         before = state.activations.get(record.id) or ()
-        state.activations = state.activations.set(record.id, (*before, data["time"]))
+        state.activations = state.activations.set(record.id, appended(before, data["time"]))
 
 
 def _superseded(state: State, record: Record, address: Address) -> None:
@@ -268,8 +278,10 @@ def _remove(state: State, scope: Address, target: Address) -> None:
 
 
 def _forget_entry(run: Frame, segment: str) -> None:
-    entries = run.info.entries
-    run.info = run.info._replace(entries=entries[: entries.index(segment)], next=segment.partition("#")[0])
+    kept: Sequence[str] = ()
+    for each in takewhile(lambda each: each != segment, run.info.entries):
+        kept = appended(kept, each)
+    run.info = run.info._replace(entries=kept, next=segment.partition("#")[0])
 
 
 def _free_place(parent: Frame, gone: Frame) -> None:

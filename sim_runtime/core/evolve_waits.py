@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sim_runtime.core.frames import Accepted, Child, Entry, Frame, Run, State, StateTimer, Subscription, Wait
+from sim_runtime.core.persistent import appended, with_entry
 from sim_runtime.core.tree import put, update
 from sim_runtime.history.paths import CHILD, Address
 from sim_runtime.history.records import Record
@@ -135,8 +136,8 @@ def _entered(state: State, record: Record, address: Address) -> None:
         if entries and entries[-1] in run.children:
             last = run.children[entries[-1]].copy()
             last.phase = "left"
-            run.children = {**run.children, entries[-1]: last}
-        run.info = run.info._replace(entries=(*entries, segment), next=None)
+            run.children = with_entry(run.children, entries[-1], last)
+        run.info = run.info._replace(entries=appended(entries, segment), next=None)
 
     put(state, address, frame, change)
 
@@ -147,7 +148,7 @@ def _route(state: State, record: Record, address: Address) -> None:
         return
     left = frame.copy()
     left.phase = "left"
-    left.seqs = (*left.seqs, record.seq)
+    left.seqs = appended(left.seqs, record.seq)
 
     def change(run: Frame) -> None:
         run.info = run.info._replace(next=record.data["to"])

@@ -40,6 +40,8 @@ def json_of(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is dict:
+        if _PLAIN.issuperset(map(type, value.values())):
+            return value
         found = {name: each if type(each) in _PLAIN else json_of(each) for name, each in value.items()}
         return value if all(each is value[name] for name, each in found.items()) else found
     if kind is list:
@@ -244,6 +246,9 @@ def quick_test(schema: Schema, depth: int = 0) -> Test:
     tests += [_bound(key, schema[key]) for key in _BOUNDS if key in schema]
     if len(tests) == 1:
         return tests[0]
+    if len(tests) == 2:
+        one, two = tests
+        return lambda value: one(value) and two(value)
     return lambda value: all(test(value) for test in tests)
 
 
@@ -267,9 +272,13 @@ def _object_test(schema: Mapping[str, Any], depth: int) -> Test:
     def test(value: Any) -> bool:
         if not isinstance(value, dict):
             return True
-        if not all(name in value for name in required):
-            return False
-        return all(properties.get(name, other)(each) for name, each in value.items())
+        for name in required:
+            if name not in value:
+                return False
+        for name, each in value.items():  # noqa: SIM110 - `all` with a generator takes twice the time here
+            if not properties.get(name, other)(each):
+                return False
+        return True
 
     return test
 

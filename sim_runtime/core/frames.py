@@ -6,11 +6,11 @@ copies the frames on the way to the root and shares everything else, so that kee
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from analyzer.expressions.values import Value
-from sim_runtime.core.persistent import Items, PMap
+from sim_runtime.core.persistent import Items, PMap, same_entries
 from sim_runtime.history.paths import Address
 
 
@@ -168,7 +168,7 @@ class Run(NamedTuple):
     inputs: Value
     trigger: Value
     started_at: int = 0
-    entries: tuple[str, ...] = ()
+    entries: Sequence[str] = ()
     next: str | None = None
     ending: Ending | None = None
     ended: Ending | None = None
@@ -242,6 +242,8 @@ class Handling(NamedTuple):
     error: Value
 
 
+#: The phases of an attempt whose effect is not known.
+UNKNOWN_EFFECT: Final = frozenset({"dispatched", "ambiguous", "reconciling", "unresolved"})
 TERMINAL: Final = frozenset({"succeeded", "skipped", "continued", "failed", "left"})
 
 
@@ -281,7 +283,7 @@ class Frame:
         self.index = index
         self.info = info
         self.cursor = 0
-        self.children: dict[str, Frame] = {}
+        self.children: Mapping[str, Frame] = {}
         self.items: Items | None = None
         self.value: Any = UNSET
         self.failure: Failure | None = None
@@ -293,7 +295,7 @@ class Frame:
         self.open = 0
         self.held = 0
         self.gone = False
-        self.seqs: tuple[int, ...] = ()
+        self.seqs: Sequence[int] = ()
         self._rest = -1
         self._rest_draining = -1
         self._binding: Any = UNSET
@@ -367,11 +369,7 @@ class Frame:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return (
-            isinstance(other, Frame)
-            and self._all() == other._all()
-            and list(self.children.items()) == list(other.children.items())
-        )
+        return isinstance(other, Frame) and self._all() == other._all() and same_entries(self.children, other.children)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -418,7 +416,7 @@ class State:
         self.compensated: PMap[int] = PMap()
         self.unsure: PMap[bool] = PMap()
         self.deliveries: PMap[int] = PMap()
-        self.activations: PMap[tuple[int, ...]] = PMap()
+        self.activations: PMap[Sequence[int]] = PMap()
         self.prior: dict[str, Prior] = {}
         self.orphans: dict[str, Hold] = {}
 

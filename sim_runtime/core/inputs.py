@@ -32,7 +32,8 @@ class Proceed:
 @dataclass(slots=True)
 class Answered:
     """An answer to the dispatch ``seq`` of the call at ``id``; ``scope`` of an undo. ``kind`` is ``success``,
-    ``failure`` or ``ambiguous``; ``result`` and ``details`` are plain JSON."""
+    ``failure`` or ``ambiguous``; ``result`` and ``details`` are plain JSON. ``effect`` is ``happened`` when a recorded
+    failure is put again that was a result which did not fit."""
 
     at: int
     seq: int
@@ -45,6 +46,7 @@ class Answered:
     details: Any = None
     retryable: bool | None = None
     retry_after: int | None = None
+    effect: str = "none"
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from sim_runtime.core.frames import (
     Subscription,
     Wait,
 )
+from sim_runtime.core.persistent import last_entry
 from sim_runtime.history.paths import UNDO, Address, address_of, identity_of, join, shown_path
 
 
@@ -68,6 +69,11 @@ def live_below(frame: Frame) -> Iterator[tuple[str, Frame]]:
         segment = f"(reconcile)#{info.reconciles}"
         yield segment, frame.children[segment]
         return
+    last = _last_step(frame)
+    if last is not None:
+        if not last[1].over:
+            yield last
+        return
     for segment, child in frame.below():
         if child.over or (segment[0] == "(" and isinstance(info, Attempt)):
             continue
@@ -75,6 +81,14 @@ def live_below(frame: Frame) -> Iterator[tuple[str, Frame]]:
         if child.role == "step" and child.index != frame.cursor:
             continue
         yield segment, child
+
+
+def _last_step(frame: Frame) -> tuple[str, Frame] | None:
+    """The step that a list has come to, when it is the one that began last, as it mostly is; None to look for it."""
+    if frame.role not in ("run", "list") or not frame.children:
+        return None
+    segment, child = last_entry(frame.children)
+    return (segment, child) if child.role == "step" and child.index == frame.cursor else None
 
 
 def walk(state: State) -> Iterator[tuple[Address, Frame]]:
@@ -118,6 +132,16 @@ def _leads_to(frame: Frame, segment: str) -> bool:
     return child is not None and not child.over and (child.role != "step" or child.index == frame.cursor)
 
 
+def goes_one_way(state: State, address: Address) -> bool:
+    """Whether nothing stands beside a frame that could act while it waits: no branch and no other iteration."""
+    frame = state.root
+    for segment in address:
+        if frame is None or isinstance(frame.info, Members):
+            return False
+        frame = frame.child(segment)
+    return True
+
+
 def flights(state: State) -> list[Flight]:
     """The calls that are out, in the order of their dispatch."""
     found: list[Flight] = []
@@ -141,6 +165,7 @@ def holds(state: State) -> list[Held]:
         undo = frame.recovery.undo if frame.recovery is not None else None
         if undo is not None and undo.hold is not None:
             found.append(Held(join(undo.of, UNDO), undo.hold, identity_of(at)))
+    found.extend(Held(id_, hold, None) for id_, hold in state.orphans.items())
     return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Final
 
 from analyzer.expressions.faults import Fault
 from sim_runtime.core.calling import MAX_REISSUES, prepare_call
 from sim_runtime.core.definition import RecoveryDef
 from sim_runtime.core.failing import emit_failed, release_open
-from sim_runtime.core.frames import Attempt, Authorization, Failure, Frame, Recovering, Undo
+from sim_runtime.core.frames import UNKNOWN_EFFECT, Attempt, Authorization, Failure, Frame, Recovering, Undo
 from sim_runtime.core.places import step_of
 from sim_runtime.core.redo import redo_set
 from sim_runtime.core.transaction import AGAIN, BUSY, CLOSED, HELD, OUT, Raised, Tx, fault_failure, limited
@@ -36,7 +37,10 @@ def recover(tx: Tx, at: Address, recovery: RecoveryDef, failure: Failure) -> int
 
 def _activations(tx: Tx, id_: str, recovery: RecoveryDef) -> int:
     """The automatic activations in the rolling interval that ends now."""
-    return sum(tx.at - recovery.within_us < instant <= tx.at for instant in tx.state.activations.get(id_) or ())
+    first = tx.at - recovery.within_us
+    # In the order of time: what is before the interval is not looked at.
+    recent = takewhile(lambda instant: instant > first, reversed(tx.state.activations.get(id_) or ()))
+    return sum(instant <= tx.at for instant in recent)
 
 
 def _decide(tx: Tx, at: Address, recovery: RecoveryDef, failure: Failure, allowed: Authorization | None) -> None:
@@ -120,12 +124,9 @@ class _Superseded:
             self.undo.append((attempt.success, identity_of(at)))
             return
         repeatable = attempt.effect == "read" or attempt.idempotency != "none"
-        happened = attempt.success or attempt.unsure or frame.phase in _UNKNOWN_EFFECT
+        happened = attempt.success or attempt.unsure or frame.phase in UNKNOWN_EFFECT
         if happened and not repeatable:
             self.unsure.append(identity_of(at))
-
-
-_UNKNOWN_EFFECT: Final = frozenset({"dispatched", "ambiguous", "reconciling", "unresolved"})
 
 
 # ---- compensation -------------------------------------------------------------------------------

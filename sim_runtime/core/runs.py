@@ -23,6 +23,7 @@ from sim_runtime.core.failing import (
 from sim_runtime.core.fitting import json_of
 from sim_runtime.core.frames import Child, Entry, Failure, Frame, Run
 from sim_runtime.core.looking import live_below
+from sim_runtime.core.prior import hold_unmet
 from sim_runtime.core.reading import latest_entry
 from sim_runtime.core.recovering import advance_recovery, recover
 from sim_runtime.core.transaction import AGAIN, CLOSED, DONE, HELD, Raised, Tx, Unknown, fault_failure
@@ -82,6 +83,8 @@ def advance_run(tx: Tx, at: Address, definition: Definition, draining: bool) -> 
         return DONE
     if run.ending is not None:
         return _finish(tx, at)
+    if not at and tx.state.orphans:
+        return HELD
     if frame.phase == "accepted":
         return 0 if draining else _start_child(tx, at, definition, run)
     if frame.recovery is not None:
@@ -144,6 +147,8 @@ def _finish(tx: Tx, at: Address) -> int:
 
 def _complete(tx: Tx, at: Address, definition: Definition) -> int:
     """The last step is done: the result, and success."""
+    if not at and tx.state.prior and hold_unmet(tx):
+        return HELD
     if not release_open(tx, at):
         return CLOSED
     result: Value = None

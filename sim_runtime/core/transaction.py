@@ -8,7 +8,7 @@ from typing import Any, Final
 from analyzer.expressions.faults import Fault
 from analyzer.expressions.values import Marked, Value
 from sim_runtime.core.definition import Definition, ListDef
-from sim_runtime.core.evolve import evolve
+from sim_runtime.core.evolve import take_in
 from sim_runtime.core.fitting import plain
 from sim_runtime.core.frames import Failure, Frame, State
 from sim_runtime.core.programs import Program
@@ -76,7 +76,9 @@ class Tx:
                 data["run"] = run_id
         generation = data["started"] if kind == "generation.started" else state.generation
         record = Record(state.seq + 1, self.at, kind, id_, generation, data)
-        self.state = evolve(state, record)
+        if not self.records:
+            self.state = state = state.copy()  # what the transaction began with is not changed
+        take_in(state, record)
         self.records.append(record)
         if kind in ENDS:
             self.closed = True

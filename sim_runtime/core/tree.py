@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sim_runtime.core.frames import Frame, State
+from sim_runtime.core.persistent import appended, with_entry
 from sim_runtime.history.paths import Address
 
 Change = Callable[[Frame], None]
@@ -25,17 +26,33 @@ def put(state: State, address: Address, frame: Frame | None, parent_change: Chan
         current = current.child(segment)
     opened = (frame.open if frame is not None else 0) - (current.open if current is not None else 0)
     held = (frame.held if frame is not None else 0) - (current.held if current is not None else 0)
-    child = frame
+    _rebuild(state, address, chain, frame, opened, held, parent_change)
+
+
+def _rebuild(
+    state: State,
+    address: Address,
+    chain: list[Frame],
+    child: Frame | None,
+    opened: int,
+    held: int,
+    parent_change: Change | None,
+) -> None:
+    """The frames of ``chain``, those from the root down to ``address``, anew around ``child``; ``opened`` and ``held``
+    is what it has more than before."""
     for depth in range(len(chain) - 1, -1, -1):
         parent = chain[depth].copy()
         _set_child(parent, address[depth], child)
-        parent.open += opened
-        parent.held += held
-        if parent_change is not None and depth == len(chain) - 1:
+        if opened:
+            parent.open += opened
+        if held:
+            parent.held += held
+        if parent_change is not None:
             before = parent.open, parent.held
             parent_change(parent)
             opened += parent.open - before[0]
             held += parent.held - before[1]
+            parent_change = None
         child = parent
     state.root = child
 
@@ -45,18 +62,24 @@ def _set_child(parent: Frame, segment: str, child: Frame | None) -> None:
         assert parent.items is not None
         parent.items = parent.items.set(int(segment[1:-1]), child)
     elif child is not None:
-        parent.children = {**parent.children, segment: child}
+        parent.children = with_entry(parent.children, segment, child)
     elif segment in parent.children:
         parent.children = {name: each for name, each in parent.children.items() if name != segment}
 
 
 def update(state: State, address: Address, seq: int, change: Change, parent_change: Change | None = None) -> None:
     """Change the frame at ``address``; ``seq`` is the record that says so. Nothing happens where there is no frame."""
-    frame = state.frame(address)
+    chain: list[Frame] = []
+    frame = state.root
+    for segment in address:
+        if frame is None:
+            return
+        chain.append(frame)
+        frame = frame.child(segment)
     if frame is None:
         return
     new = frame.copy()
     change(new)
     if address:
-        new.seqs = (*new.seqs, seq)
-    put(state, address, new, parent_change)
+        new.seqs = appended(new.seqs, seq)
+    _rebuild(state, address, chain, new, new.open - frame.open, new.held - frame.held, parent_change)

@@ -10,8 +10,6 @@ from sim_runtime.history.records import Record
 
 MAX_TURNS: Final = 5_000
 """How often one state may be entered, one step tried again, or one scope recover at one instant."""
-MAX_AT_ONCE: Final = 1_000_000
-"""How many records may be written at one instant."""
 
 #: What comes again when a run goes round, what is said of it, and what helps.
 _TURNS: Final = {
@@ -35,37 +33,28 @@ class LimitReached(Exception):
 
 
 class Circles:
-    """Counts what is written at the present instant. ``fork`` copies."""
+    """Counts what comes again at the present instant. ``fork`` copies."""
 
-    __slots__ = ("_at", "_count", "_turns")
+    __slots__ = ("_at", "_turns")
 
     def __init__(self) -> None:
         self._at = -1
-        self._count = 0
         self._turns: dict[tuple[str, str], int] = {}
 
     def fork(self) -> Circles:
         """A copy that goes its own way."""
         copy = Circles()
-        copy._at, copy._count, copy._turns = self._at, self._count, dict(self._turns)
+        copy._at, copy._turns = self._at, dict(self._turns)
         return copy
 
     def add(self, records: Sequence[Record]) -> None:
         """Count the records of a transaction. Raises ``LimitReached``."""
         if records[0].at != self._at:
             self._at = records[0].at
-            self._count = 0
             self._turns = {}
-        self._count += len(records)
         for record in records:
             if record.kind in _TURNS:
                 self._turn(record)
-        if self._count > MAX_AT_ONCE:
-            place = records[-1].path
-            raise LimitReached(
-                f"the run wrote more than {MAX_AT_ONCE:,} records at {time_text(self._at)}, the last at `{place}`: "
-                "let time pass in between (`wf.wait`), or simulate it with less data"
-            )
 
     def _turn(self, record: Record) -> None:
         place = (record.kind, record.path)

@@ -136,6 +136,8 @@ def waiting(state: State) -> list[dict[str, Json]]:
         return found
     for at, frame in walk(state):
         _of_frame(shown_path(identity_of(at)), frame, found)
+    for id_, hold in state.orphans.items():
+        found.append({"kind": "decision", "path": shown_path(id_), "reason": hold.reason})
     return found
 
 

@@ -30,7 +30,7 @@ from sim_runtime.core.inputs import (
     Start,
     TimerDue,
 )
-from sim_runtime.core.looking import Timer, flights, hold_at, timers, timers_of
+from sim_runtime.core.looking import Timer, flights, goes_one_way, hold_at, timers, timers_of
 from sim_runtime.driver.agenda import Cancellation, Event, Outside, Queued, Timers
 from sim_runtime.driver.calls import answered, call_of, overtakes_nothing
 from sim_runtime.driver.circles import Circles, LimitReached
@@ -45,7 +45,7 @@ from sim_runtime.history.records import Record
 Json: TypeAlias = Any
 
 DEFAULT_START_US: Final = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
-MAX_RECORDS: Final = 2_000_000
+MAX_RECORDS: Final = 1_000_000
 #: After these a timer that stood still may act again.
 _MOVES: Final = frozenset({"generation.started", "operator.decided"})
 #: The place in order of a decision that waits for its hold.
@@ -124,6 +124,8 @@ class Run:
         self._waiting_decisions: list[Decision] = []
         self._crash_points = CrashPoints(self.script.crashes)
         self._circles = Circles()
+        # A state in which nothing is runnable: to proceed from it need not be tried again.
+        self._still: State | None = None
         self._partly: Queued | None = None
         self._peeked: tuple[State, int, tuple[list[Record], State]] | None = None
         self._deliveries = 0
@@ -237,19 +239,20 @@ class Run:
                     self._start = start
                     continue
                 return records
-            partly, self._partly = self._partly, None
-            if partly is not None:
+            if self._partly is not None:
                 # The other waits that were open when the event came get it before anything else goes on.
-                records = self._put(_given(partly.item, self.now), partly)
+                records = self._offer_again()
                 if records:
                     return records
                 continue
-            before = self.crashes
-            records = self._put(Proceed(self.now), None)
-            if records:
-                return records
-            if self.crashes != before:
-                continue
+            if self.state is not self._still:
+                before = self.crashes
+                records = self._put(Proceed(self.now), None)
+                if records:
+                    return records
+                if self.crashes != before:
+                    continue
+                self._still = self.state
             taken = self._next_input()
             if taken is None:
                 return []
@@ -264,6 +267,8 @@ class Run:
             outside = self._outside.next()
             if outside is not None:
                 dues.append(outside)
+            if self._partly is not None or self._awaited() is not None:
+                dues.append(self.now)
             timer = self._timers.first(self._can_fire)
             if timer is not None:
                 dues.append(timer.deadline)
@@ -292,14 +297,17 @@ class Run:
             return TimerDue(self.now, timer.id, timer.name, timer.deadline), None
         return None
 
-    def _awaited_decision(self) -> Queued | None:
-        """A decision that waited for its hold."""
+    def _awaited(self) -> int | None:
+        """The place of a decision whose hold is there."""
         if not self._waiting_decisions or self.state.root is None or not self.state.root.held:
             return None
-        for place, decision in enumerate(self._waiting_decisions):
-            if hold_at(self.state, decision.on) is not None:
-                return Queued(self.now, _AWAITED, self._waiting_decisions.pop(place))
-        return None
+        places = (n for n, each in enumerate(self._waiting_decisions) if hold_at(self.state, each.on) is not None)
+        return next(places, None)
+
+    def _awaited_decision(self) -> Queued | None:
+        """A decision that waited for its hold."""
+        place = self._awaited()
+        return None if place is None else Queued(self.now, _AWAITED, self._waiting_decisions.pop(place))
 
     def peek(self) -> list[Record]:
         """What ``step`` writes next of what is runnable at this instant; nothing is written. Empty where there is no such
@@ -320,7 +328,6 @@ class Run:
             return peeked[2]
         return transact(self.state, self.definition, given)
 
-
     def _put(self, given: Input, source: Queued | _Pending | None) -> list[Record]:
         """Decide, and write what comes of it. Empty when nothing does, or when the executor died before."""
         records, state = self._transacted(given)
@@ -333,12 +340,15 @@ class Run:
             self._die(acting)
             return []
         if len(self.records) + len(records) > self.limit:
-            advice = "it may go round in circles: end the simulation earlier (`until`)"
-            raise LimitReached(f"the run wrote more than {self.limit:,} records; {advice}")
+            place = f"the last at {time_text(self.now)}, `{self.records[-1].path or 'run'}`"
+            advice = "it may go round in circles: end the simulation earlier (`until`), or give it less data"
+            raise LimitReached(f"the run wrote more than {self.limit:,} records, {place}; {advice}")
         self._circles.add(records)
         self._store.append(self.run_id, records)
         self.records.extend(records)
         self.state = state
+        if records[-1].kind == "action.dispatched" and goes_one_way(state, address_of(records[-1].id)):
+            self._still = state
         self._told(source, records)
         self._follow(records)
         self._die(self._crash_points.acting("after", records))
@@ -374,7 +384,7 @@ class Run:
         """Do what the records announce."""
         for record in records:
             kind = record.kind
-            if kind in _SETS:
+            if kind in _SETS and "deadline" in record.data:
                 self._set_timers(record)
             if kind in ("action.dispatched", "compensation.dispatched"):
                 self._dispatch(record)
@@ -477,10 +487,17 @@ class Run:
             return Reply(True, "the executor is down; the event is offered when it is back")
         before = len(self.records)
         self._until_taken(self._outside.events)
+        while self._partly is not None:
+            self._offer_again()
         told = [each for each in self.records[before:] if each.kind.startswith("event.")]
         if told and told[0].kind == "event.refused":
             return Reply(False, str(told[0].data["reason"]))
-        return Reply(bool(told))
+        return Reply(bool(told), "" if told else "the run ended before it was offered")
+
+    def _offer_again(self) -> list[Record]:
+        """An event that a wait has accepted is offered to the others."""
+        partly, self._partly = self._partly, None
+        return [] if partly is None else self._put(_given(partly.item, self.now), partly)
 
     def _until_taken(self, queue: list[Queued]) -> None:
         while any(each.due <= self.now for each in queue) and (self.step() or self._has_work()):
@@ -493,7 +510,8 @@ class Run:
     def decide(self, decision: Decision) -> Reply:
         """An operator decides now. What is refused writes nothing."""
         if self.down:
-            raise RunDown("the executor is down; resume it first")
+            self._outside.put(decision, self.now)
+            return Reply(True, "the executor is down; the decision is offered when it is back")
         self._run_ready()
         given = _given(decision, self.now)
         assert isinstance(given, Decided)
@@ -532,7 +550,7 @@ class Run:
         copy.calls = [dict(call) for call in self.calls]
         copy._store = MemoryStore()
         copy._store.begin(self.run_id)
-        copy._store.append(self.run_id, self.records)
+        copy._store.append(self.run_id, self._store.records(self.run_id) if self.down else self.records)
         copy._outside = self._outside.fork()
         copy._timers = self._timers.fork()
         copy._answers = list(self._answers)

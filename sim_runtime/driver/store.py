@@ -112,7 +112,7 @@ class SqliteStore:
     def begin(self, run_id: str) -> None:
         """A new run."""
         if self._run("select 1 from runs where id = ?", (run_id,)):
-            raise StoreError(f"the store `{self._path}` already holds the run `{run_id}`: use another file or run id")
+            raise StoreError(f"the store `{self._path}` already holds the run `{run_id}`: use another file")
         self._run("insert into runs select ?, coalesce(max(position), 0) + 1, null from runs", (run_id,))
         self._sums[run_id] = (0, "")
 

@@ -9,20 +9,32 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from hashlib import sha256
+from json.encoder import c_make_encoder, encode_basestring
 from typing import Any, Final
 
 from analyzer.expressions.faults import Fault
 from analyzer.expressions.values import MAX_VALUE_NODES, Budget, canonical_json
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 
-_encode = json.JSONEncoder(
+_PLAIN: Final = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False, check_circular=False
-).encode
+)
 
-#: A number that the C encoder may write otherwise: a fraction, an exponent, or so long that it may be past 2**53. Where
-#: it stands inside a text it is nothing of the kind, and the slower way is taken for nothing.
-_UNSURE = re.compile(r"[\[,:]-?\d+(?:[.eE]|(?<=\d{16}))")
+
+def _encoder() -> Callable[[Any], str]:
+    """``json``'s encoder, made once: ``encode`` makes one anew for every call."""
+    if c_make_encoder is None:
+        return _PLAIN.encode
+    made: Any = c_make_encoder(None, _PLAIN.default, encode_basestring, None, ":", ",", True, False, False)
+    return lambda value: "".join(made(value, 0))
+
+
+_encode: Final = _encoder()
+#: Past it JSON's whole numbers are not exact, and RFC 8785 writes them otherwise.
+_MAX_EXACT: Final = 2**53
+_TEXTS: Final = frozenset({str, bool, type(None)})
 
 
 class NotCanonical(ValueError):
@@ -35,7 +47,7 @@ def canonical_bytes(value: Any) -> bytes:
         if type(value) is dict or type(value) is list:
             text = _encode(value)
             # Keys are sorted by code point here and by UTF-16 there: the same for ASCII.
-            if (text.isascii() or _has_ascii_keys(value)) and _UNSURE.search(text) is None:
+            if (text.isascii() or _has_ascii_keys(value)) and _has_small_numbers(value):
                 return text.encode()
         return _by_library(value)
     except UnicodeEncodeError:
@@ -66,6 +78,20 @@ def _has_ascii_keys(value: Any) -> bool:
             stack.extend(each.values())
         elif type(each) is list:
             stack.extend(each)
+    return True
+
+
+def _has_small_numbers(value: Any) -> bool:
+    """Whether all numbers are whole and exact: those the encoder writes as RFC 8785 does."""
+    for each in value.values() if type(value) is dict else value:
+        kind = type(each)
+        if kind in _TEXTS:
+            continue
+        if kind is int:
+            if not -_MAX_EXACT < each < _MAX_EXACT:
+                return False
+        elif (kind is not dict and kind is not list) or not _has_small_numbers(each):
+            return False
     return True
 
 
@@ -126,19 +152,55 @@ def _map_content(node: Mapping) -> Any:
     return {ENTRIES: [[key, content_of(value)] for key, value in entries]}
 
 
+_WIDTH: Final = 100
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_NO_TEXTS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
 def yaml_of(content: Any) -> str:
-    """A YAML text (flow style) of a file's content, for reading it again."""
+    """A YAML text of a file's content, for reading it again, by people too: what is short stands on one line."""
+    found = _laid_out(content)
+    return found if isinstance(found, str) else "\n".join(found)
+
+
+def _laid_out(content: Any) -> str | list[str]:
+    """The text of some content on one line, or its lines."""
+    if isinstance(content, dict) and content.keys() == {NUMBER}:
+        return str(content[NUMBER])
     if isinstance(content, dict):
-        if content.keys() == {NUMBER}:
-            return str(content[NUMBER])
-        if content.keys() == {ENTRIES}:
-            pairs = [(_scalar(key), yaml_of(value)) for key, value in content[ENTRIES]]
+        entries = content[ENTRIES] if content.keys() == {ENTRIES} else content.items()
+        return _map_of([(_key(key), _laid_out(value)) for key, value in entries])
+    if not isinstance(content, list):
+        return _scalar(content)
+    items = [_laid_out(each) for each in content]
+    flow = "[" + ", ".join(each for each in items if isinstance(each, str)) + "]"
+    if all(isinstance(each, str) for each in items) and (not items or len(flow) <= _WIDTH):
+        return flow
+    lines: list[str] = []
+    for item in items:
+        first, *rest = [item] if isinstance(item, str) else item
+        lines.append(f"- {first}")
+        lines.extend(f"  {line}" for line in rest)
+    return lines
+
+
+def _map_of(pairs: list[tuple[str, str | list[str]]]) -> str | list[str]:
+    flow = "{" + ", ".join(f"{key}: {value}" for key, value in pairs if isinstance(value, str)) + "}"
+    if all(isinstance(value, str) for _, value in pairs) and (not pairs or len(flow) <= _WIDTH):
+        return flow
+    lines: list[str] = []
+    for key, value in pairs:
+        if isinstance(value, str):
+            lines.append(f"{key}: {value}")
         else:
-            pairs = [(_scalar(key), yaml_of(value)) for key, value in content.items()]
-        return "{" + ", ".join(f"{key}: {value}" for key, value in pairs) + "}"
-    if isinstance(content, list):
-        return "[" + ", ".join(map(yaml_of, content)) + "]"
-    return _scalar(content)
+            lines.append(f"{key}:")
+            lines.extend(f"  {line}" for line in value)
+    return lines
+
+
+def _key(key: Any) -> str:
+    plain = isinstance(key, str) and _PLAIN_KEY.fullmatch(key) is not None and key.lower() not in _NO_TEXTS
+    return key if plain else _scalar(key)
 
 
 def _scalar(value: Any) -> str:

@@ -19,6 +19,7 @@ Json: TypeAlias = dict[str, Any]
 
 MAX_DEPTH: Final = 512
 _PLAIN: Final = frozenset({type(None), bool, int, float, str})
+_TEXTS: Final = frozenset({type(None), bool, str})
 
 
 class BadRecord(Exception):
@@ -27,16 +28,8 @@ class BadRecord(Exception):
 
 def record_json(record: Record) -> Json:
     """The record as JSON data, without its digest."""
-    kinds: dict[str, str] = {}
-    fields = KINDS[record.kind].fields
-    data: Json = {}
-    for name, value in record.data.items():
-        data[name] = _write_field(fields.get(name) or COMMON_FIELDS[name], value, f"/{name}", kinds)
     path = shown_path(record.id)
-    if path != record.id:
-        data["id"] = record.id
-    if kinds:
-        data["kinds"] = kinds
+    data = data_json(record, path)
     result: Json = {
         "seq": record.seq,
         "at": time_text(record.at),
@@ -48,6 +41,21 @@ def record_json(record: Record) -> Json:
     if record.boundary:
         result["boundary"] = True
     return result
+
+
+def data_json(record: Record, path: str) -> Json:
+    """The ``data`` of a record as JSON data; ``path`` is its shown path."""
+    kinds: dict[str, str] = {}
+    special = _SPECIAL[record.kind]
+    data: Json = {}
+    for name, value in record.data.items():
+        type_ = special.get(name)
+        data[name] = value if type_ is None or type(value) in _TEXTS else _write_field(type_, value, f"/{name}", kinds)
+    if path != record.id:
+        data["id"] = record.id
+    if kinds:
+        data["kinds"] = kinds
+    return data
 
 
 def record_of(json: Json) -> Record:
@@ -114,14 +122,17 @@ def _integer(value: object) -> int:
     return value
 
 
-def _write_field(field: Field, value: Any, pointer: str, kinds: dict[str, str]) -> Any:
-    if field.type == "value":
+#: Of each kind the fields that are no plain JSON in memory, with their types.
+_SPECIAL: Final[dict[str, dict[str, str]]] = {
+    name: {field: each.type for field, each in kind.fields.items() if each.type in ("value", "time", "duration")}
+    for name, kind in KINDS.items()
+}
+
+
+def _write_field(type_: str, value: Any, pointer: str, kinds: dict[str, str]) -> Any:
+    if type_ == "value":
         return write_value(value, pointer, kinds)
-    if field.type == "time":
-        return time_text(value)
-    if field.type == "duration":
-        return format_duration(value)
-    return value
+    return time_text(value) if type_ == "time" else format_duration(value)
 
 
 def _read_field(field: Field, value: Any, pointer: str, kinds: dict[str, str]) -> Any:

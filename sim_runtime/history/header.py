@@ -7,6 +7,7 @@ with what it began with although the files have changed or are gone.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from json import dumps
 from typing import Any, Final
 
 from sim_runtime.history.canonical import NotCanonical, canonical_bytes, digest_of
@@ -32,7 +33,7 @@ PIN_KEYS: Final[dict[str, str]] = {
     "children": "Workflow name to digest, of all workflows that are called, at any depth.",
     "timezone": "The release of the time zone data, such as `2026a`.",
     "configuration": "Digest of what the deployment says of the connections of these connectors.",
-    "content": "Digest to content, for all digests above.",
+    "content": "Digest to content, for all digests above; maps stand in the order of the file.",
 }
 OPTIONAL_PINS: Final = ("configuration", "content")
 
@@ -68,8 +69,14 @@ class Header:
         return self._digest
 
     def line(self) -> str:
-        """The header as the first line of an exported history, without a line break."""
-        return canonical_line({**self.json(), "digest": self.digest}, tuple(HEADER_KEYS))
+        """The header as the first line of an exported history, without a line break.
+
+        The pinned content stands in the order of the files: branches act in the order of the document, and what faults
+        first is what stands first. Digests do not see that order.
+        """
+        json_ = {**self.json(), "digest": self.digest}
+        parts = (f'"{key}":{dumps(json_[key], ensure_ascii=False, separators=(",", ":"))}' for key in HEADER_KEYS)
+        return "{" + ",".join(parts) + "}"
 
 
 def canonical_line(json: Json, order: tuple[str, ...]) -> str:

@@ -67,6 +67,18 @@ def load_history(path: str) -> History:
         raise _at_header("absent", f"it cannot be read: {error.strerror or error}") from None
 
 
+def read_header(path: str) -> Header:
+    """The header of a history's file alone, checked. Raises ``Refused``."""
+    try:
+        with Path(path).open("rb") as stream:
+            first = next(_not_empty(stream), None)
+    except OSError as error:
+        raise _at_header("absent", f"it cannot be read: {error.strerror or error}") from None
+    if first is None:
+        raise _at_header("absent", "it is empty")
+    return _header(first)
+
+
 def read_history(lines: Iterable[bytes]) -> History:
     """The history of lines, each with its line break (the last one's may be missing). Raises ``Refused``."""
     numbered = enumerate(_not_empty(lines), 1)

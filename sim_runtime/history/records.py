@@ -476,8 +476,14 @@ KINDS: Final[dict[str, Kind]] = {
         {
             "source": _integer("Its sequence number in the source history."),
             "of": _text("Its kind."),
-            "cause": _text("Why."),
+            "cause": _text(
+                "Why: `path`, `arguments`, `unrecorded`, `result`, `fault`, `decision`, `pins` or `absent`."
+            ),
             "discarded": Field("list", "The sequence numbers that it takes with it."),
+            "effects": _value(
+                "The actions whose effect may stand outside: `{id, action, idempotency, arguments, connection, key, "
+                "timeout, generation, reusable}`, `timeout` in microseconds."
+            ),
         },
     ),
 }

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from analyzer.expressions.schema_types import read_record, schema_of, sensitive_paths
+from analyzer.expressions.schema_types import record_reading, sensitive_paths
 from analyzer.syntax.nodes import Mapping, Node, is_broken
 from analyzer.syntax.parse import parse
 from analyzer.syntax.source import Source
@@ -34,7 +34,7 @@ SMALL_NUMBER: Final = 1_000
 MAX_SECRETS: Final = 10_000
 
 #: Text fields that people or expressions wrote, where a value may have got into.
-_WRITTEN: Final = frozenset({"message", "key", "delivery", "reason"})
+_WRITTEN: Final = frozenset({"message", "key", "base", "delivery", "reason", "ends"})
 #: Record kind to the class of what it holds, where it is not ``result``.
 _CLASSES: Final = {
     "run.accepted": "inputs",
@@ -136,7 +136,7 @@ class _Marks:
         if inputs is None or is_broken(inputs):
             self.inputs[name] = ()
         else:
-            self.inputs[name] = sensitive_paths(schema_of(read_record(inputs, lambda _node, _message: None)))
+            self.inputs[name] = sensitive_paths(record_reading(inputs, lambda _node, _message: None).schema)
 
     def action(self, reference: str, part: str) -> Paths:
         connector, _, name = reference.partition(".")
@@ -255,6 +255,9 @@ def _hidden(value: Any, class_: str, pointer: str, holds: Callable[[Any], bool],
     if isinstance(value, dict):
         if is_withheld(value):
             return value
+        if any(map(holds, value)):  # a name in it is one of them
+            taken.append(pointer)
+            return {WITHHELD: class_}
         return {
             key: _hidden(each, class_, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", holds, taken)
             for key, each in value.items()

@@ -44,7 +44,8 @@ class _Unknown:
     """The result of an effect that took place and that nobody was told of."""
 
 
-_UNKNOWN: Final = _Unknown()
+#: Stands for a result that nobody was told.
+UNKNOWN: Final = _Unknown()
 _SUCCESS: Final = "success"
 
 
@@ -72,6 +73,7 @@ class SimulatedWorld:
         self._took: dict[Identity, Json | _Unknown] = {}
         self._reads: dict[str, tuple[Answer, int]] = {}
         self._calls: dict[str, int] = {}
+        self._undos: dict[Identity, list[Identity]] = {}
 
     def fork(self) -> SimulatedWorld:
         """A copy that goes its own way."""
@@ -81,6 +83,7 @@ class SimulatedWorld:
         copy._took = dict(self._took)
         copy._reads = dict(self._reads)
         copy._calls = dict(self._calls)
+        copy._undos = {identity: list(each) for identity, each in self._undos.items()}
         return copy
 
     def effects(self) -> list[Effect]:
@@ -96,7 +99,7 @@ class SimulatedWorld:
         if call.effect == "read":
             return self._read(call)
         identity = identity_of_call(call)
-        known = self._took.get(identity, _UNKNOWN) if identity is not None else _UNKNOWN
+        known = self._took.get(identity, UNKNOWN) if identity is not None else UNKNOWN
         if not isinstance(known, _Unknown):
             return Answer(_SUCCESS, result=known)
         number = self._number(call)
@@ -105,6 +108,18 @@ class SimulatedWorld:
         if answer.kind == _SUCCESS or (scripted is not None and scripted.kind == "ambiguous" and scripted.happened):
             self._take_effect(call, identity, line, answer)
         return answer
+
+    def remember(self, action: str, idempotency: str, key: str | None, arguments: Json, result: Json) -> None:
+        """An effect that took place before this world was made, with its result: the same call is no new one."""
+        identity = identity_of(action, idempotency, key, arguments)
+        if identity is not None:
+            self._took[identity] = result
+
+    def forget(self, action: str, idempotency: str, key: str | None, arguments: Json) -> None:
+        """Such an effect was ended by its compensation."""
+        identity = identity_of(action, idempotency, key, arguments)
+        if identity is not None:
+            self._took.pop(identity, None)
 
     def _number(self, call: Call) -> int:
         """A call's number at its path; one that gets an earlier answer again takes none (a crash changes nothing)."""
@@ -126,12 +141,23 @@ class SimulatedWorld:
         if identity is None or identity not in self._took:
             line.count += 1
         if identity is not None:
-            self._took[identity] = answer.result if answer.kind == _SUCCESS else _UNKNOWN
+            self._took[identity] = answer.result if answer.kind == _SUCCESS else UNKNOWN
+        if self._undos:
+            self._begin_anew(call)
         undone = call.undoes
         if undone is not None:
             self._took.pop(("arguments", undone.action, _text(undone.arguments)), None)
             if undone.key is not None:
                 self._took.pop(("key", undone.action, undone.key), None)
+            if identity is not None:
+                self._undos.setdefault(("path", undone.action, undone.path), []).append(identity)
+                self._undos.setdefault(("arguments", undone.action, _text(undone.arguments)), []).append(identity)
+
+    def _begin_anew(self, call: Call) -> None:
+        """What was undone takes effect again: the undo of that is an effect of its own."""
+        for before in (("path", call.action, call.path), ("arguments", call.action, _text(call.arguments))):
+            for identity in self._undos.pop(before, ()):
+                self._took.pop(identity, None)
 
     def _line(self, call: Call) -> _Line:
         place = (call.action, call.path, call.key)
@@ -175,10 +201,15 @@ class SimulatedWorld:
 
 def identity_of_call(call: Call) -> Identity | None:
     """What makes a call the same effect as another one; None where each is its own."""
-    if call.idempotency == "keyed":
-        return ("key", call.action, call.key or "")
-    if call.idempotency == "inherent":
-        return ("arguments", call.action, _text(call.arguments))
+    return identity_of(call.action, call.idempotency, call.key, call.arguments)
+
+
+def identity_of(action: str, idempotency: str, key: str | None, arguments: Json) -> Identity | None:
+    """As ``identity_of_call``, from the parts of a call."""
+    if idempotency == "keyed":
+        return ("key", action, key or "")
+    if idempotency == "inherent":
+        return ("arguments", action, _text(arguments))
     return None
 
 

@@ -239,12 +239,12 @@ def test_a_circle_in_which_time_passes_is_none(monkeypatch: pytest.MonkeyPatch) 
     assert made.state.run.entries[-1] == "a#211"
 
 
-def test_much_work_at_one_instant_is_no_circle_but_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_much_work_at_one_instant_is_no_circle_but_has_a_bound() -> None:
     text = "inputs: { xs: 'list[integer]' }\nsteps: [ { e: { wf.for_each: '{{ inputs.xs }}', steps: [ { a: { lab.get: {} } } ] } } ]"
     assert run(text, inputs={"xs": list(range(1_000))}).status == "succeeded"
-    monkeypatch.setattr(circles, "MAX_AT_ONCE", 3_000)
-    with pytest.raises(LimitReached, match=r"more than 3,000 records at 2026-01-01T00:00:00Z, the last at `e\[\d+\]"):
-        make(text, inputs={"xs": list(range(1_000))}).finish()
+    words = r"more than 3,000 records, the last at 2026-01-01T00:00:00Z, `e\[\d+\]\.a`"
+    with pytest.raises(LimitReached, match=words):
+        make(text, inputs={"xs": list(range(1_000))}, limit=3_000).finish()
 
 
 # ---- a handler of a probe ------------------------------------------------------------------------
@@ -281,3 +281,18 @@ def test_a_map_without_its_optional_fields_equals_a_plain_one() -> None:
     result: "{{ b }}"
     """
     assert run(text).report()["result"] == {"same": True, "other": False, "swapped": True}
+
+
+# ---- effects that a redo could repeat --------------------------------------------------------------
+
+
+def test_a_write_that_ended_ambiguous_in_an_aborted_child_is_not_sent_again_unasked() -> None:
+    child = "name: child\nsteps: [ { a: { lab.send: {}, on_unknown: abort } } ]\n"
+    text = """
+    recovery: { redo: whole_group, stop_after: { failures: 1, within: 1h }, then: fail }
+    steps: [ { c: { wf.call: child, inputs: {} } } ]
+    """
+    made = run(text, {"c/a": [unknown(), ok("second")]}, children=[child])
+    assert made.status == "held"
+    assert made.report()["holds"] == [{"path": "c/a", "reason": "reissue"}]
+    assert outside(made).count("lab.send") == 1

@@ -286,3 +286,10 @@ def test_a_run_that_goes_round_is_one_line(workfile: Run, put: Put, monkeypatch:
     ran = workfile("run", "round.workfile.yaml")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "the state `a` was entered 100 times at 2026-01-01T00:00:00Z; let a route lead out" in ran.err
+
+
+@pytest.mark.parametrize("name", ["sell.workfile.yaml", "connectors/shop.connector.yaml"])
+def test_a_file_of_another_kind_is_no_scenario(workfile: Run, name: str) -> None:
+    ran = workfile("run", "sell.workfile.yaml", "--scenario", name)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"`{name}` is no scenario: its name must end in `.scenario.yaml`" in ran.err

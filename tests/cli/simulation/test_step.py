@@ -63,7 +63,7 @@ def test_events_are_delivered_once(workfile: Run) -> None:
         workfile, "next", "next", "next", "advance 10m", event, event, "deliver shop.paid {}", "continue", "state"
     )
     assert kinds(found[4])[0] == ("event.accepted", "paid")
-    assert found[5]["error"] == "refused: the run went on without it."
+    assert found[5]["error"] == "refused: the run ended before it was offered."
     assert found[6]["error"].startswith("the run is over")
     assert found[-1]["state"]["bindings"]["paid"]["event"] == {"id": "charge#1", "amount": 1}
 
@@ -197,3 +197,41 @@ def test_a_run_that_goes_round_is_told_and_the_way_back_is_open(workfile: Run, p
     found = answers(workfile, "into", "continue", "back", "state", of=("round.workfile.yaml",))
     assert "the state `a` was entered" in found[1]["error"]
     assert [each["error"] for each in found[2:]] == [None, None]
+
+
+def test_what_comes_while_the_executor_is_down_is_offered_on_its_return(workfile: Run) -> None:
+    found = answers(
+        workfile,
+        "next",
+        "next",
+        "crash",
+        "deliver shop.paid {id: nobody, amount: 1}",
+        "decide receipt reissue",
+        "cancel gone",
+        "resume 1m",
+        "continue",
+        "state",
+    )
+    assert [each["error"] for each in found] == [None] * 9
+    kinds = [each["kind"] for each in found[7]["records"]]
+    assert kinds.index("event.refused") < kinds.index("cancel.decided")
+    assert found[8]["state"]["status"] == "cancelled"
+
+
+def test_the_end_of_the_simulation_is_told(workfile: Run) -> None:
+    ran = workfile(
+        "step", "sell.workfile.yaml", "--input", "amount=5", "--until", "30m", stdin="next\nnext\nnext\nnext\n"
+    )
+    assert ran.out.splitlines()[-1].startswith(
+        "suspended at 2026-01-01T00:30:00Z, which is the end of the simulation (`until`)"
+    )
+
+
+def test_why_an_event_is_refused(workfile: Run) -> None:
+    ran = workfile("step", *FILE, stdin="next\nnext\ndeliver shop.paid {id: nobody, amount: 1}\n")
+    assert ran.out.endswith("refused: no open wait takes this event (`unmatched`).\n")
+
+
+def test_a_run_that_has_something_to_do_is_not_called_suspended(workfile: Run) -> None:
+    ran = workfile("step", *FILE, stdin='next\nnext\ndeliver shop.paid {id: "charge#1", amount: 1}\n')
+    assert ran.out.splitlines()[-1].startswith("about to go on at ")

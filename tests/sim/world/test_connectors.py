@@ -201,3 +201,18 @@ def test_equality_is_by_value_and_kind() -> None:
     assert not same(None, False)
     assert includes({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}})
     assert not includes({"a": [1, 2]}, {"a": [1]})
+
+
+def test_what_was_undone_and_done_again_is_undone_again() -> None:
+    """An inherent undo with the same arguments is an effect of its own each time."""
+    outside = world()
+    done, undone = call("set"), replace(call("set"), path="step.(undo)", arguments={"n": 9})
+    undone = replace(undone, undoes=Undone("pay.set", "step", None, done.arguments))
+    for _ in range(3):
+        outside.dispatch(done)
+        outside.dispatch(undone)
+        outside.dispatch(undone)
+    assert [each[1:] for each in counts(outside)] == [
+        ("step", 3, 3),
+        ("step.(undo)", 3, 6),
+    ]
