@@ -68,6 +68,8 @@ def host(
     It is the supervisor of an API process and N worker processes, which share one SQLite store. The bearer key that
     clients must send is in the environment variable WORKFILE_HOST_KEY.
     """
+    if os.name != "posix":
+        raise click.UsageError("`workfile host` needs a POSIX system: it stops, kills and locks as those do.")
     from sim_runtime.driver.store import StoreError
     from sim_runtime.host.catalogue import CannotServe, read_catalogue
     from sim_runtime.host.supervisor import CannotHost, Options, Supervisor

@@ -26,6 +26,8 @@ EFFECT: Final = "conformance-effect"
 #: What the discovery advertises; the third fixture belongs to the seam.
 ADVERTISED: Final = (NOOP, FAILURE)
 MAX_FILES: Final = 10_000
+#: So many compiled definitions are kept in a process.
+MAX_COMPILED: Final = 256
 
 
 class CannotServe(Exception):
@@ -165,6 +167,8 @@ class Definitions:
             row = self._store.one("select pins, builtin from host_definitions where digest = ?", digest)
             if row is None:
                 raise StoreDamaged(f"the store `{self._store.path}` lacks the definition `{digest[:12]}…`")
+            if len(self._known) >= MAX_COMPILED:
+                del self._known[next(iter(self._known))]
             known = self._known[digest] = Compiled(compile_pins(json.loads(row[0])), bool(row[1]))
         return known
 

@@ -17,6 +17,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any, Final
 
 from sim_runtime.driver.store import StoreError
@@ -100,6 +101,13 @@ def _work(orders: dict[str, Any], token: str) -> None:
 def _serve(orders: dict[str, Any], token: str) -> None:
     import uvicorn
 
+    class _Server(uvicorn.Server):
+        """Leaves the signals to us: the library's own way ends the process by the signal that it had caught."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
     from sim_runtime.host import claims
     from sim_runtime.host.api.app import Api, Settings
     from sim_runtime.host.heartbeat import Heartbeat
@@ -132,7 +140,8 @@ def _serve(orders: dict[str, Any], token: str) -> None:
         http="h11",
         loop="asyncio",
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: setattr(server, "should_exit", True))
 
     async def serve(listening: socket.socket) -> None:
         """Serve, and say that the loop turns."""

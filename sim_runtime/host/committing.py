@@ -49,7 +49,8 @@ class Written(NamedTuple):
 
 
 _UPDATE: Final = """
-update host_runs set number = ?, sum = ?, sequence = ?, status = ?, summary = ?, error = ?, ended_at = ?,
+update host_runs set number = ?, sum = ?, sequence = ?, status = ?, summary = coalesce(?, summary), error = ?,
+  ended_at = coalesce(ended_at, ?),
   deaths = case when ? then 0 else deaths end, lost_by = null, claimed_by = ?,
   ready_at = case when ? then (
     case when exists (select 1 from host_inbox where run = ? and outcome is null and id > ?) then ? else ? end
@@ -106,12 +107,14 @@ class Committer:
     def _update(self, run: LiveRun, number: int, total: str, sequence: int, released: bool) -> bool:
         claim, state, now = run.claim, run.state, now_us()
         error = error_of(state) if state.over and STATUS_OF[state.status] == "failed" else None
+        # Looking through a large run costs more than deciding: only where somebody may want to know.
+        shown = released or state.over or state.status == "held"
         values: tuple[Any, ...] = (
             number,
             total,
             sequence,
             status_of(state),
-            json.dumps(summary_of(state), ensure_ascii=False),
+            json.dumps(summary_of(state), ensure_ascii=False) if shown else None,
             None if error is None else json.dumps(error, ensure_ascii=False),
             now if state.over else None,
             run.made_progress,

@@ -199,7 +199,11 @@ def create_store(path: str) -> None:
     if not os.path.isdir(folder):  # noqa: PTH112
         raise StoreError(f"there is no folder `{folder}` for the store: make it first")
     try:
+        # Histories hold what runs were given: a new store is its owner's alone.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         db = sqlite3.connect(f"file:{file_uri(path)}", uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+    except OSError as error:
+        raise StoreError(f"the store `{path}` cannot be opened: {error.strerror or error}") from None
     except sqlite3.Error as error:
         raise problem(path, error) from None
     try:

@@ -29,7 +29,7 @@ from sim_runtime.host.timing import HANDOVER_MS, RESTART_MS, SWEEP_STALL_MS
 _STEP_SECONDS: Final = 0.02
 #: How long children may take to end in order.
 _STOP_SECONDS: Final = 6.0
-#: A child that dies sooner than this after its start is started again more and more slowly.
+#: A child that dies sooner than this after its start, or before it was ready, is started again more and more slowly.
 _SHORT_LIFE_SECONDS: Final = 2.0
 _SLOWEST_SECONDS: Final = 5.0
 #: So many such deaths one after the other at the very beginning mean that the host cannot run at all.
@@ -151,7 +151,7 @@ class Supervisor:
         now = time.monotonic()
         number = -status if status < 0 else None
         child.dead = _note_death(store, process.pid, child.role, number)
-        short = now - child.started < _SHORT_LIFE_SECONDS
+        short = child.dead is None or now - child.started < _SHORT_LIFE_SECONDS
         child.short_lives = child.short_lives + 1 if short else 0
         delay = min(RESTART_MS / 1000 * 2 ** min(child.short_lives, 10), _SLOWEST_SECONDS)
         has_peers = child.role == WORKER and any(

@@ -10,23 +10,23 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 #: How long an instance counts as alive after it last said so, and how often it says so.
-LEASE_MS: Final = 3_000
+LEASE_MS: Final = 5_000
 HEARTBEAT_MS: Final = 500
 #: How often each worker looks for work whose owner is gone.
 SWEEP_MS: Final = 500
 #: Without a sweep for so long the supervisor takes the workers for wedged.
-SWEEP_STALL_MS: Final = 10_000
+SWEEP_STALL_MS: Final = 15_000
 #: A worker whose loop made no turn for so long ends itself: its heartbeat would otherwise lie.
 STALL_MS: Final = 30_000
 #: How often a worker looks whether something in the store changed.
 POLL_MS: Final = 5
 #: From the moment at which work may be taken over to the first event of it: claiming, reading its history, deciding.
-FIRST_EVENT_MS: Final = 2_000
+FIRST_EVENT_MS: Final = 5_000
 #: The supervisor's delay before it starts a process again, and how long it leaves a dead worker's work to its peers.
 RESTART_MS: Final = 200
 HANDOVER_MS: Final = 1_000
 #: What the start of a process may take; a start that takes longer is told in the log.
-BOOT_MS: Final = 6_000
+BOOT_MS: Final = 10_000
 #: What an operator's own supervisor, such as systemd, takes to start the whole host again: not ours to keep.
 OPERATOR_RESTART_MS: Final = 2_000
 

@@ -37,6 +37,8 @@ KEPT_RUNS: Final = 512
 #: So many of the definitions that are served are compiled before the first run comes.
 PREPARED: Final = 64
 CALL_THREADS: Final = 64
+#: So much of what waits for a run is read at once; the rest follows.
+MAX_MESSAGES: Final = 256
 #: Without work for so long, a worker looks at the store less often.
 _CALM_SECONDS: Final = 1.0
 _CALM_FACTOR: Final = 4
@@ -67,7 +69,8 @@ class Worker:
         self._committer = Committer(self._safe, token)
         self._outside = Outside(read_urls(self._safe), allow_private=allow_private)
         self._pool = ThreadPoolExecutor(CALL_THREADS, thread_name_prefix="call")
-        self._arrived: queue.SimpleQueue[Arrived] = queue.SimpleQueue()
+        # No `SimpleQueue`: its `get` with a timeout waits for ever when a signal comes as the time is over.
+        self._arrived: queue.Queue[Arrived] = queue.Queue()
         self._runs: dict[str, LiveRun] = {}
         self._kept: OrderedDict[str, LiveRun] = OrderedDict()
         #: Active runs that have something to do, and when the others do by themselves.
@@ -225,7 +228,8 @@ class Worker:
 
     def _offer(self, run: LiveRun) -> None:
         rows = self._safe.all(
-            "select id, kind, body from host_inbox where run = ? and outcome is null order by id", run.claim.run
+            "select id, kind, body from host_inbox where run = ? and outcome is null order by id limit ?",
+            *(run.claim.run, MAX_MESSAGES),
         )
         for number, kind, body in rows:
             run.offer(Message(number, kind, json.loads(body)))

@@ -42,8 +42,9 @@ MULTI_REGION_STATEMENT: Final = (
 )
 EFFECTS_OBLIGATION: Final = "effects.egress-guard"
 UNSTATED: Final = "unstated"
-#: Where `workfile host` finds the keys to publish; another host may read it too.
+#: Where `workfile host` finds the keys to publish, and its bearer key; another host may read them too.
 SIGNING_VARIABLE: Final = "WORKFILE_HOST_SIGNING_KEYS"
+KEY_VARIABLE: Final = "WORKFILE_HOST_KEY"
 
 
 class CannotQualify(Exception):
@@ -132,6 +133,8 @@ def _start(request: Request, client: Client, stack: ExitStack) -> HostProcess | 
         )
     log: IO[bytes] = stack.enter_context(TemporaryFile())  # noqa: SIM115 - the stack closes it
     environment = {} if request.published is None else {SIGNING_VARIABLE: json.dumps(dict(request.published))}
+    if request.key is not None:
+        environment[KEY_VARIABLE] = request.key
     process = stack.enter_context(HostProcess(request.start, log, request.limits.stop, environment))
     deadline = time.monotonic() + request.limits.start
     while time.monotonic() < deadline and not process.given_up:
