@@ -7,7 +7,9 @@ from typing import Any, Final
 from lsprotocol import types
 
 from analyzer.syntax.source import Encoding
+from lsp_server.commands import COMMANDS
 from lsp_server.features.code_actions import FIX_ALL, QUICK_FIX
+from lsp_server.features.on_type import TRIGGER as ON_TYPE
 from lsp_server.features.semantic_tokens import MODIFIERS, TOKEN_TYPES
 
 ENCODINGS: Final[tuple[Encoding, ...]] = ("utf-8", "utf-16", "utf-32")
@@ -65,10 +67,15 @@ def capabilities_of(client: types.ClientCapabilities, encoding: Encoding, pull: 
         code_action_provider=types.CodeActionOptions([types.CodeActionKind(QUICK_FIX), FIX_ALL], resolve_provider=False)
         if literals
         else True,
+        code_lens_provider=types.CodeLensOptions(False) if document.code_lens is not None else None,
         document_formatting_provider=True,
         document_range_formatting_provider=True,
         call_hierarchy_provider=True if document.call_hierarchy is not None else None,
-        linked_editing_range_provider=None,
+        document_on_type_formatting_provider=types.DocumentOnTypeFormattingOptions(ON_TYPE)
+        if document.on_type_formatting is not None
+        else None,
+        linked_editing_range_provider=True if document.linked_editing_range is not None else None,
+        execute_command_provider=types.ExecuteCommandOptions(list(COMMANDS)),
         workspace=types.WorkspaceOptions(workspace_folders=types.WorkspaceFoldersServerCapabilities(True, True))
         if workspace.workspace_folders
         else None,

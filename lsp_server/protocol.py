@@ -184,8 +184,14 @@ class WorkfileProtocol(LanguageServerProtocol):
             self._refuse(msg_id, CANCELLED, "The request was cancelled.")
             return
         error = future.exception()
-        if error is None:
-            self._send_response(msg_id, result=future.result())
+        result = None if error is not None else future.result()
+        if isinstance(result, asyncio.Future):
+            # Work that goes on beside other messages; it can be cancelled as any request.
+            work: Any = result
+            self._request_futures[msg_id] = work
+            work.add_done_callback(lambda done: self._send_handler_result(done, msg_id=msg_id))
+        elif error is None:
+            self._send_response(msg_id, result=result)
         elif isinstance(error, JsonRpcException):
             self._refuse(msg_id, error.code or REQUEST_FAILED, error.message or "The request failed.")
         else:

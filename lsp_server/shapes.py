@@ -17,7 +17,9 @@ from analyzer.language.vocabulary import (
     CATCH_KEYS,
     CONNECTOR_KEYS,
     CONSTRUCTS,
+    EFFECTS,
     FAIL_KEYS,
+    IDEMPOTENCIES,
     RECONCILE_KEYS,
     RECOVERY_KEYS,
     RETRY_KEYS,
@@ -28,13 +30,23 @@ from analyzer.language.vocabulary import (
     STOP_KEYS,
     TIMER_KEYS,
     TRIGGER_KEYS,
+    TRIGGER_SOURCES,
     KeySpec,
 )
 from analyzer.model.nodes import Call, Step, Workflow, all_steps
-from analyzer.syntax.nodes import Entry
-from analyzer.workspace.manifests import ACTION_KEYS, ERROR_KEYS, MANIFEST_KEYS, TRIGGER_DECL_KEYS
+from analyzer.syntax.nodes import Entry, Node
+from analyzer.syntax.nodes import Mapping as MappingNode
+from analyzer.workspace.manifests import (
+    ACTION_KEYS,
+    ERROR_KEYS,
+    MANIFEST_KEYS,
+    TRIGGER_DECL_KEYS,
+    ActionDecl,
+    TriggerDecl,
+)
 from analyzer.workspace.overlays import OVERLAY_KEYS
 from lsp_server.nodes import Crumb, key_text
+from lsp_server.schema_words import below_schema
 
 Table = Mapping[str, KeySpec]
 
@@ -45,8 +57,9 @@ class Shape:
 
     ``kind``: ``keys`` (a map with the keys of ``table``), ``names`` (a map of names to ``inner``), ``list`` (of
     ``inner``), ``steps``, ``step`` (the map of one id), ``body``, ``call`` (one action call), ``typed`` (a value of
-    ``type``), ``value`` (a literal that ``spec`` describes), ``any``. ``spec`` is the key that led here, ``step`` the
-    step around, ``call`` the action whose arguments these are, ``schema`` the JSON Schema of a ``typed`` value.
+    ``type``), ``type`` (a JSON Schema or a short type), ``value`` (a literal that ``spec`` describes), ``any``.
+    ``spec`` is the key that led here, ``step`` the step around, ``call`` the action whose arguments these are,
+    ``schema`` the JSON Schema of a ``typed`` value, ``action`` the one that a scenario answers for.
     """
 
     kind: str
@@ -58,6 +71,7 @@ class Shape:
     call: Call | None = None
     what: str = ""
     schema: object = None
+    action: ActionDecl | None = None
 
 
 ANYTHING: Final = Shape("any")
@@ -68,8 +82,18 @@ def _keys(table: Table, what: str) -> Shape:
     return Shape("keys", table, what=what)
 
 
+#: Keys of manifests that take one of a few words.
+_WORDS: Final = {"effect": EFFECTS, "idempotency": IDEMPOTENCIES, "source": TRIGGER_SOURCES}
+
+
 def _documented(table: Mapping[str, str]) -> Table:
-    return {name: KeySpec(name, "any", doc) for name, doc in table.items()}
+    return {name: _documented_key(name, doc) for name, doc in table.items()}
+
+
+def _documented_key(name: str, doc: str) -> KeySpec:
+    if name in _WORDS:
+        return KeySpec(name, "enum", doc, values=_WORDS[name])
+    return KeySpec(name, "boolean" if name == "retryable" else "any", doc)
 
 
 RECOVERY: Final = _keys(RECOVERY_KEYS, "`recovery`")
@@ -93,15 +117,15 @@ _NESTED: Final[dict[str, Shape]] = {
     "trigger": TRIGGER,
 }
 _ERRORS: Final = Shape("names", inner=_keys(_documented(ERROR_KEYS), "an error"), what="code")
-_TYPE: Final = Shape("type")
+TYPE: Final = Shape("type")
 _MANIFEST_NESTED: Final[dict[str, Shape]] = {
     "actions": Shape("names", inner=_keys(_documented(ACTION_KEYS), "an action"), what="action"),
     "triggers": Shape("names", inner=_keys(_documented(TRIGGER_DECL_KEYS), "a trigger"), what="trigger"),
     "errors": _ERRORS,
-    "input": _TYPE,
-    "output": _TYPE,
-    "payload": _TYPE,
-    "configuration": _TYPE,
+    "input": TYPE,
+    "output": TYPE,
+    "payload": TYPE,
+    "configuration": TYPE,
 }
 _POINT: Final = _keys(scenario.CRASH_POINT_KEYS, "a crash point")
 _SCENARIO_NESTED: Final[dict[tuple[str, str], Shape]] = {
@@ -124,6 +148,9 @@ _SCENARIO_NESTED: Final[dict[tuple[str, str], Shape]] = {
     ("`expect`", "bindings"): Shape("names", inner=ANYTHING, what="binding"),
     ("`expect`", "holds"): Shape("list", inner=Shape("value", what="path")),
     ("`expect`", "absent"): Shape("list", inner=Shape("value", what="binding")),
+    ("`expect`", "calls"): Shape("list", inner=_keys(scenario.EXPECTED_CALL_KEYS, "a call")),
+    ("a decision", "decide"): _keys(scenario.DECISION_KEYS, "what is decided"),
+    ("what is decided", "fail"): _keys(scenario.OPERATOR_FAILURE_KEYS, "`fail`"),
     ("`expect`", "waiting"): Shape("list", inner=Shape("value", what="path")),
 }
 ROOTS: Final[dict[str, Shape]] = {
@@ -154,18 +181,20 @@ class Shapes:
 
     def below(self, shape: Shape, crumb: Crumb) -> Shape:
         """The shape of the node that a crumb leads to (of an entry, its value)."""
+        if crumb.entry is not None and shape.kind == "list" and self.kind == "scenario":
+            shape = replace(shape.inner or ANYTHING, action=shape.action)  # an answer may stand alone or in a list
         if crumb.entry is not None:
+            if self.kind == "scenario" and shape.what == "an event" and key_text(crumb.entry) == "payload":
+                return Shape("typed", type=self._payload(crumb.node))
             return _BELOW.get(shape.kind, _nothing)(self, shape, crumb.entry)
         if shape.kind == "steps":
             return Shape("step", step=shape.step)
         if shape.kind == "list":
-            return replace(shape.inner or ANYTHING, step=shape.step)
+            return replace(shape.inner or ANYTHING, step=shape.step, action=shape.action)
         if shape.kind == "typed" and shape.type is not None and shape.type.item is not None:
             return replace(shape, type=shape.type.item, schema=_part(shape.schema, "items"))
         if shape.spec is not None and shape.spec.kind == "codes":
             return shape
-        if shape.kind == "keys" and self.kind == "scenario":
-            return shape  # an answer may stand alone or in a list
         return ANYTHING
 
     def step(self, entry: Entry) -> Step | None:
@@ -187,7 +216,7 @@ class Shapes:
         if spec.kind == "steps":
             return replace(STEPS, spec=spec, step=shape.step)
         if spec.kind == "types":
-            return Shape("names", inner=_TYPE, spec=spec, what="input")
+            return Shape("names", inner=TYPE, spec=spec, what="input")
         if spec.name == "configuration" and shape is TRIGGER:
             trigger = self.workflow.trigger if self.workflow is not None else None
             return Shape("typed", type=None if trigger is None else trigger.configuration, spec=spec)
@@ -202,8 +231,29 @@ class Shapes:
         if spec.name == "trigger" and shape.what == "a scenario" and self.workflow is not None:
             trigger = self.workflow.trigger
             return Shape("typed", type=None if trigger is None else trigger.payload, spec=spec)
+        if shape.what == "an answer" and spec.name in ("succeed", "where") and shape.action is not None:
+            return Shape("typed", type=shape.action.output if spec.name == "succeed" else shape.action.input, spec=spec)
         nested = _SCENARIO_NESTED.get((shape.what, spec.name))
-        return replace(nested, spec=spec) if nested is not None else Shape("value", spec=spec, what=shape.what)
+        if nested is not None:
+            return replace(nested, spec=spec, action=shape.action)
+        return Shape("value", spec=spec, what=shape.what, action=shape.action)
+
+    def _payload(self, event: Node) -> Type | None:
+        """The type of what an event of a scenario delivers."""
+        named = event.get("deliver") if isinstance(event, MappingNode) else None
+        reference = getattr(named, "text", None)
+        trigger = None if self.workflow is None else triggers_of(self.workflow).get(str(reference))
+        return None if trigger is None else trigger.payload
+
+    def _type(self, _: Shape, entry: Entry) -> Shape:
+        kind, spec = below_schema(key_text(entry))
+        if kind == "types":
+            return Shape("names", inner=TYPE, what="property")
+        if kind == "list of types":
+            return Shape("list", inner=TYPE)
+        if kind == "names":
+            return Shape("list", inner=Shape("value", what="property"))
+        return TYPE if kind == "type" else Shape("value", spec=spec)
 
     def _step(self, _: Shape, entry: Entry) -> Shape:
         return Shape("body", step=self.step(entry))
@@ -243,8 +293,11 @@ class Shapes:
         extra = shape.type.additional if shape.type is not None else None
         return replace(shape, type=extra, schema=_part(shape.schema, "additionalProperties"))
 
-    def _names(self, shape: Shape, _: Entry) -> Shape:
-        return replace(shape.inner or ANYTHING, step=shape.step)
+    def _names(self, shape: Shape, entry: Entry) -> Shape:
+        inner = shape.inner or ANYTHING
+        if shape.what == "answered" and self.workflow is not None:
+            return replace(inner, action=answered_action(self.workflow, key_text(entry)))
+        return replace(inner, step=shape.step)
 
 
 def _nothing(_: Shapes, __: Shape, ___: Entry) -> Shape:
@@ -258,6 +311,7 @@ _BELOW: Final[dict[str, Callable[[Shapes, Shape, Entry], Shape]]] = {
     "call": Shapes._call,
     "typed": Shapes._typed,
     "names": Shapes._names,
+    "type": Shapes._type,
 }
 
 
@@ -292,6 +346,25 @@ def description_of(schema: object) -> str:
 
 def _part(schema: object, key: str) -> object:
     return schema.get(key) if isinstance(schema, dict) else None
+
+
+def triggers_of(workflow: Workflow) -> dict[str, TriggerDecl]:
+    """The triggers that a Workfile waits for, by reference."""
+    found: dict[str, TriggerDecl] = {}
+    for step in all_steps(workflow):
+        reference = getattr(step.subject.value, "text", "") if step.subject is not None else ""
+        if step.trigger is not None:
+            found.setdefault(reference, step.trigger)
+    return found
+
+
+def answered_action(workflow: Workflow, name: str) -> ActionDecl | None:
+    """The action that a scenario names, by reference or by the path of a step."""
+    for step in all_steps(workflow):
+        for call in (step.call, step.undo):
+            if call is not None and call.action is not None and name in (call.reference, step.path):
+                return call.action
+    return None
 
 
 def inputs_type(workflow: Workflow | None) -> Type | None:

@@ -8,7 +8,11 @@ what is no message is answered or passed over, and never ends the process.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import socket
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -98,8 +102,11 @@ class Inbox:
         )
 
 
-def read_messages(stream: BinaryIO, put: Callable[[Any], None]) -> None:
-    """Read until the stream ends."""
+def read_messages(
+    stream: BinaryIO, put: Callable[[Any], None], limit: int = MAX_MESSAGE_BYTES, headless: str | None = None
+) -> None:
+    """Read until the stream ends. Messages are at most ``limit`` bytes; ``headless`` is what to say of headers that do
+    not tell a length, which are passed over in silence without it."""
     while True:
         try:
             length = _read_headers(stream)
@@ -108,8 +115,10 @@ def read_messages(stream: BinaryIO, put: Callable[[Any], None]) -> None:
         if length is None:
             return
         if length < 0:
+            if headless is not None:
+                put(Unreadable(headless))
             continue
-        if length > MAX_MESSAGE_BYTES:
+        if length > limit:
             if not _skip(stream, length):
                 return
             put(Unreadable("the message is too large"))
@@ -173,6 +182,43 @@ class ByteWriter:
     def close(self) -> None:
         """Nothing more is sent."""
         self.closed = True
+
+
+def over_stdio(serve: Callable[[BinaryIO, BinaryIO], int]) -> int:
+    """Serve the client on standard input and output; nothing else may write there."""
+    sys.stdout.flush()
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # A stream of our own: at the end Python waits for its own one, which the reading thread may still hold.
+    code = serve(os.fdopen(os.dup(sys.stdin.fileno()), "rb"), out)
+    _close(out)
+    return code
+
+
+def over_tcp(port: int, name: str, serve: Callable[[BinaryIO, BinaryIO], int]) -> int:
+    """Serve one client that connects to a port of this machine. Raises ``OSError`` when the port cannot be had."""
+    with socket.create_server(("127.0.0.1", port)) as listening:
+        sys.stderr.write(f"workfile {name}: listening on 127.0.0.1:{listening.getsockname()[1]}\n")
+        sys.stderr.flush()
+        connection, _ = listening.accept()
+    return over_socket(connection, serve)
+
+
+def over_socket(connection: socket.socket, serve: Callable[[BinaryIO, BinaryIO], int]) -> int:
+    """Serve the client at the other end of a connection, which is closed then."""
+    with connection, connection.makefile("rb") as stream:
+        out = connection.makefile("wb")
+        code = serve(stream, out)
+        _close(out)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)  # ends the reading thread, which holds the stream
+        return code
+
+
+def _close(out: BinaryIO) -> None:
+    """Let go of the client's end; what could not be sent to a client that is gone is lost."""
+    with contextlib.suppress(OSError, ValueError):
+        out.close()
 
 
 async def serve(stream: BinaryIO, writer: ByteWriter, handler: Handler, attach: Callable[[Inbox], None]) -> None:

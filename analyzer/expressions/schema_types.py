@@ -34,6 +34,7 @@ __all__ = [
     "read_record",
     "read_type",
     "reading_of",
+    "record_reading",
     "schema_of",
     "sensitive_paths",
     "type_of_schema",
@@ -54,11 +55,16 @@ def read_type(node: Node, report: Report) -> Type:
 
 def read_record(node: Node, report: Report) -> Type:
     """The closed record of a map of names to types, whatever its names are (``inputs`` may have one called `type`)."""
+    return record_reading(node, report).type
+
+
+def record_reading(node: Node, report: Report) -> Reading:
+    """As ``read_record``, with the record's JSON Schema: all that the fields say, notes such as `sensitive` too."""
     if isinstance(node, Mapping):
-        return _record(node, report, 0).type
+        return _record(node, report, 0)
     if not is_broken(node):
         report(node, f"Here a map of names to types must stand, but this is {kind_words(node)}.")
-    return ANY_READING.type
+    return ANY_READING
 
 
 def reading_of(node: Node, report: Report) -> Reading:

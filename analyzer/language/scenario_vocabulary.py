@@ -99,6 +99,11 @@ OPERATOR_KEYS: Final = _keys(
     K("at", "moment", "When it is made; without it, as soon as the hold is there."),
 )
 
+DECISION_KEYS: Final = _keys(
+    K("succeed", "any", "The step succeeds with this result."),
+    K("fail", "map", "The step fails: `{code, message, retryable, details}`."),
+)
+
 OPERATOR_FAILURE_KEYS: Final = _keys(
     K("code", "text", "The code that the failure gets.", required=True),
     K("message", "text", "What went wrong, for people."),
@@ -126,6 +131,18 @@ EXPECT_KEYS: Final = _keys(
     K("crashes", "count", "How often the executor died."),
     K("clock", "duration", "The time that passed."),
     K("generation", "count", "The recovery generation at the end."),
+)
+
+EXPECTED_CALL_KEYS: Final = _keys(
+    K("action", "text", "The action, `connector.action`."),
+    K("path", "text", "The path of the step that calls."),
+    K("arguments", "map", "Its arguments."),
+    K("answer", "enum", "How it was answered.", values=("success", "failure", "ambiguous", "lost", "late")),
+    K("attempt", "positive-integer", "The number of the attempt."),
+    K("generation", "count", "The recovery generation."),
+    K("key", "text", "The idempotency key."),
+    K("connection", "text", "The connection."),
+    K("at", "timestamp", "When it was dispatched."),
 )
 
 EXPECTED_FAILURE_KEYS: Final = _keys(

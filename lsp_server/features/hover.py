@@ -40,10 +40,11 @@ _UNKNOWN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """Markdown about a span."""
+    """Markdown about a span; ``word`` is the word of the language that it is about, if it has a page."""
 
     markdown: str
     span: Span
+    word: str | None = None
 
 
 def hover(snapshot: Snapshot, offset: int) -> Hover | None:
@@ -64,7 +65,8 @@ def hover(snapshot: Snapshot, offset: int) -> Hover | None:
         return None
     if holder.on_key:
         text = _key(snapshot, shapes[-2], holder)
-        return None if text is None else Hover(text, (holder.entry.key.start, holder.entry.key.end))
+        word = key_text(holder.entry) if shapes[-2].kind in ("keys", "body") and snapshot.kind == "workflow" else None
+        return None if text is None else Hover(text, (holder.entry.key.start, holder.entry.key.end), word)
     text = _value(snapshot, shapes[-1], last)
     return None if text is None else Hover(text, (last.start, last.end))
 
