@@ -128,7 +128,9 @@ def problem(path: str, error: sqlite3.Error) -> StoreError:
 class HostStore:
     """One connection. Use it from one thread."""
 
-    def __init__(self, path: str, *, safe: bool = True, read_only: bool = False) -> None:
+    def __init__(
+        self, path: str, *, safe: bool = True, read_only: bool = False, patience: float = BUSY_SECONDS
+    ) -> None:
         """Connect to a store that ``create_store`` made. Raises ``StoreError``."""
         self.path = path
         #: The transactions that were committed on this connection.
@@ -136,7 +138,7 @@ class HostStore:
         target = f"file:{file_uri(path)}?mode={'ro' if read_only else 'rw'}"
         try:
             self._db = sqlite3.connect(
-                target, uri=True, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
+                target, uri=True, isolation_level=None, timeout=patience, check_same_thread=False
             )
             self._db.execute(f"pragma synchronous = {'full' if safe else 'normal'}")
             self._db.execute("pragma wal_autocheckpoint = 4000")

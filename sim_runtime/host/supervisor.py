@@ -35,6 +35,8 @@ _SLOWEST_SECONDS: Final = 5.0
 #: So many such deaths one after the other at the very beginning mean that the host cannot run at all.
 _HOPELESS: Final = 5
 _BACKLOG: Final = 1_024
+#: How long the supervisor waits for others to let go of the store: it has children to look after.
+_PATIENCE_SECONDS: Final = 2.0
 
 
 class CannotHost(Exception):
@@ -84,7 +86,7 @@ class Supervisor:
         """Until a signal ends it; ``started`` is told the URL. Raises ``CannotHost``, ``StoreError``."""
         with _only_one(self.options.store):
             create_store(self.options.store)
-            store = HostStore(self.options.store)
+            store = HostStore(self.options.store, patience=_PATIENCE_SECONDS)
             keep_catalogue(store, self.options.catalogue)
             _clear(store)
             with _listening(self.options.listen) as listening:
@@ -213,10 +215,12 @@ class Supervisor:
         self._last_check = now
         try:
             row = store.one("select max(at) from host_sweeps")
+            ready = dict(store.all("select pid, started from host_instances where role = ?", WORKER))
         except StoreError:
             return
-        last = max(row[0] or 0.0, self._began) if row is not None else self._began
-        living = [each for each in self.children if each.process is not None and each.role == WORKER]
+        last = max(row[0] or 0.0 if row is not None else 0.0, self._began, *ready.values())
+        # A worker that is still being started has not begun to sweep, and is none that stands still.
+        living = [each for each in self.children if each.process is not None and each.process.pid in ready]
         if now - last < SWEEP_STALL_MS / 1000 or not living:
             return
         if not _is_writable(store):

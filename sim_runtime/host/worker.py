@@ -270,6 +270,7 @@ class Worker:
 
     def _commit(self, runs: Iterable[LiveRun]) -> None:
         written, asked = self._committer.commit(runs, self._settled, self._waiting, self._under_way)
+        self._under_way.difference_update(each.invocation for each in self._settled)
         self._settled, self._waiting = [], []
         for name, result in written.items():
             run = self._runs[name]
@@ -331,10 +332,12 @@ class Worker:
 
     def _take_answer(self, arrived: Arrived) -> None:
         sending, answer = arrived.sending, arrived.answer
-        self._under_way.discard(sending.invocation)
+        if answer is None or sending.effect is None:
+            self._under_way.discard(sending.invocation)
         if answer is None:
             return
         if sending.effect is not None:
+            # It stays under way until the ledger knows: a second delivery that asks before would send it again.
             self._settled.append(Settled(sending.effect, sending.invocation, answer))
         run = self._runs.get(sending.run)
         if run is not None and arrived.epoch == run.claim.epoch:

@@ -192,7 +192,7 @@ def test_what_the_seam_refuses_kills_nobody(host: Host, body: dict[str, Any], st
 
 def test_two_exercises_with_one_effect_are_one_effect(host: Host) -> None:
     with EffectReceiver() as receiver:
-        runs = []
+        runs: list[str] = []
         for _ in range(2):
             fired = host.ask("POST", KILL, {"mode": "duplicate-delivery", "effectUrl": receiver.url})
             assert (fired.status, fired.body["deliveries"]) == (202, 2)
