@@ -148,7 +148,8 @@ class Options:
     """How to check. ``profiles`` None is what the configuration says; ``jobs`` None is as many as pay.
 
     ``nameless`` is the path of a text that stands for no file (standard input): it may well be the content of one of
-    the files, and that one is no duplicate of it.
+    the files, and that one is no duplicate of it. ``extra`` are findings by path that something else made (recorded
+    histories): they are suppressed, selected and reported with the others; ``run_families`` names their families.
     """
 
     profiles: tuple[str, ...] | None = None
@@ -159,6 +160,7 @@ class Options:
     engine: Engine = DEFAULT_ENGINE
     run_families: tuple[str, ...] = ()
     nameless: str | None = None
+    extra: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -422,6 +424,7 @@ def _collect(works: Sequence[_Work], options: Options, outcome: Outcome) -> None
             continue
         outcome.files.append(work.path)
         findings = decode_findings(work.path, work.result[3])
+        findings.extend(options.extra.get(work.path, ()))
         directives = decode_directives(work.result[4])
         selection = _selection(work, options)
         report_unused = selection.wants_rule(RULE, CODE)
@@ -432,6 +435,10 @@ def _collect(works: Sequence[_Work], options: Options, outcome: Outcome) -> None
             judged.findings = [finding for finding in judged.findings if finding.rule != NAME_RULE]
         outcome.findings.extend(filter(selection.wants, judged.findings))
         outcome.suppressed.extend(item for item in judged.suppressed if selection.wants(item.finding))
+    checked = set(outcome.files)
+    for path, others in options.extra.items():
+        if path not in checked:
+            outcome.findings.extend(filter(options.selection.wants, others))
     outcome.findings.sort(key=Finding.sort_key)
     if options.baseline is not None:
         filtered = options.baseline.filter(outcome.findings, outcome.files)

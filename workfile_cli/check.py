@@ -1,6 +1,6 @@
 """``workfile check``: static analysis of Workfiles, manifests, overlays and scenarios."""
 
-# ruff: noqa: PTH100, PTH109, PTH110, PTH123
+# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH123
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class Request:
     strict: bool
     force_exclude: bool
     colour: ColourChoice
+    histories: str | None = None
     texts: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
@@ -94,6 +95,7 @@ def split_profiles(_context: click.Context, _option: click.Parameter, value: str
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that this file knows.")
 @click.option("--write-baseline", is_flag=True, help="Write the findings to the --baseline FILE.")
+@click.option("--histories", metavar="DIR", help="Decide the recorded runs in this folder anew on the Workfiles.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; as many as pay when not given.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
@@ -111,6 +113,7 @@ def check(
     diff: bool,
     baseline: str | None,
     write_baseline: bool,
+    histories: str | None,
     jobs: int | None,
     no_cache: bool,
     strict: bool,
@@ -137,6 +140,7 @@ def check(
         strict,
         force_exclude,
         colour,
+        histories=histories,
     )
     _validate(request)
     return run_check(request)
@@ -172,6 +176,8 @@ def run_check(request: Request) -> int:
         if request.baseline_file is not None and not request.write_baseline:
             request.options = replace(request.options, baseline=Baseline.load(request.baseline_file))
         files, problems = _files(request)
+        if request.histories is not None:
+            _add_histories(request, files)
         with LazyProgress("checking") as progress:
             outcome = check_files(files, request.options, request.texts, progress)
         outcome.problems[:0] = problems
@@ -187,6 +193,21 @@ def run_check(request: Request) -> int:
         stale = plural(outcome.stale_baseline, "finding")
         note(f"gone since the baseline was written: {stale}; `--write-baseline` takes them out")
     return finish(request, outcome)
+
+
+def _add_histories(request: Request, files: Sequence[str]) -> None:
+    """Hold the Workfiles against recorded runs; what comes of it is reported with the rest."""
+    from sim_runtime.rules.histories import FAMILY, find_histories, history_findings
+
+    assert request.histories is not None
+    if not os.path.isdir(request.histories):
+        raise click.UsageError(f"`--histories`: there is no folder `{request.histories}`.")
+    histories = find_histories(request.histories)
+    with LazyProgress("evaluating") as progress:
+        extra = history_findings(files, histories, request.texts, request.options.jobs, progress)
+    request.options = replace(request.options, run_families=(FAMILY,), extra=extra)
+    if not histories:
+        note(f"no histories (`*.history.jsonl`) in {request.histories}")
 
 
 def finish(request: Request, outcome: Outcome, *, to_stderr: bool = False) -> int:

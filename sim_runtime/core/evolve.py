@@ -53,9 +53,12 @@ def take_in(state: State, record: Record) -> None:
 
 def fold(records: Iterable[Record], state: State = EMPTY) -> State:
     """The state after all of ``records``."""
+    new = state.copy()
+    new.making = object()
     for record in records:
-        state = evolve(state, record)
-    return state
+        take_in(new, record)
+    new.making = None
+    return new
 
 
 # ---- the run ------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def _dispatched(state: State, record: Record, address: Address) -> None:
     if frame is not None and frame.info.key is not None:
         name = f"{frame.info.action} {frame.info.key}"
         if name not in state.keys:
-            state.keys = state.keys.set(name, frame.info.arguments)
+            state.keys = state.keys.set(name, frame.info.arguments, state.making)
 
 
 def _answered(state: State, record: Record, address: Address) -> None:

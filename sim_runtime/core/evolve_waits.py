@@ -99,7 +99,7 @@ def _event(state: State, record: Record, address: Address) -> None:
 
     update(state, address, record.seq, change)
     if data["delivery"] not in state.deliveries:
-        state.deliveries = state.deliveries.set(data["delivery"], record.seq)
+        state.deliveries = state.deliveries.set(data["delivery"], record.seq, state.making)
 
 
 def _selected(state: State, record: Record, address: Address) -> None:

@@ -270,6 +270,7 @@ class Frame:
         "info",
         "items",
         "open",
+        "owner",
         "phase",
         "recovery",
         "role",
@@ -299,6 +300,7 @@ class Frame:
         self._rest = -1
         self._rest_draining = -1
         self._binding: Any = UNSET
+        self.owner: object = None
 
     def copy(self) -> Frame:
         """A frame that may still be changed, with no caches."""
@@ -324,6 +326,7 @@ class Frame:
         new._rest = -1
         new._rest_draining = -1
         new._binding = UNSET
+        new.owner = None
         return new
 
     def child(self, segment: str) -> Frame | None:
@@ -392,6 +395,7 @@ class State:
         "key_run",
         "keys",
         "last_generation",
+        "making",
         "orphans",
         "prior",
         "root",
@@ -419,6 +423,7 @@ class State:
         self.activations: PMap[Sequence[int]] = PMap()
         self.prior: dict[str, Prior] = {}
         self.orphans: dict[str, Hold] = {}
+        self.making: object = None
 
     def copy(self) -> State:
         """A state that may still be changed."""
@@ -440,6 +445,7 @@ class State:
         new.seq = self.seq
         new.status = self.status
         new.unsure = self.unsure
+        new.making = None
         return new
 
     @property

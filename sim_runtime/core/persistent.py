@@ -17,11 +17,12 @@ class PMap(Generic[V]):
     """A map of texts. Up to ``_SMALL`` entries it is one dict, past that buckets by a checksum of the key (never by
     ``hash``, which differs between processes), ever more of them, so that a change copies little."""
 
-    __slots__ = ("_buckets", "_size")
+    __slots__ = ("_buckets", "_owner", "_size")
 
     def __init__(self, buckets: tuple[dict[str, V], ...] = ({},), size: int = 0) -> None:
         self._buckets = buckets
         self._size = size
+        self._owner: object = None
 
     def __len__(self) -> int:
         return self._size
@@ -33,14 +34,28 @@ class PMap(Generic[V]):
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._buckets[self._place(key)]
 
-    def set(self, key: str, value: V) -> PMap[V]:
-        """A map with ``key`` set."""
+    def set(self, key: str, value: V, owner: object = None) -> PMap[V]:
+        """A map with ``key`` set; with an ``owner``, one that is its alone, and is itself changed from then on."""
+        if owner is not None:
+            return self._owned(key, value, owner)
         place = self._place(key)
         bucket = self._buckets[place]
         size = self._size + (key not in bucket)
         changed = PMap((*self._buckets[:place], {**bucket, key: value}, *self._buckets[place + 1 :]), size)
         few = size > _SMALL * len(self._buckets) and len(self._buckets) < _MOST_BUCKETS
         return changed._spread() if few else changed
+
+    def _owned(self, key: str, value: V, owner: object) -> PMap[V]:
+        found = self
+        if self._owner is not owner:
+            found = PMap(tuple(dict(bucket) for bucket in self._buckets), self._size)
+        bucket = found._buckets[found._place(key)]
+        found._size += key not in bucket
+        bucket[key] = value
+        if found._size > _SMALL * len(found._buckets) and len(found._buckets) < _MOST_BUCKETS:
+            found = found._spread()
+        found._owner = owner
+        return found
 
     def _place(self, key: str) -> int:
         count = len(self._buckets)

@@ -26,32 +26,38 @@ def put(state: State, address: Address, frame: Frame | None, parent_change: Chan
         current = current.child(segment)
     opened = (frame.open if frame is not None else 0) - (current.open if current is not None else 0)
     held = (frame.held if frame is not None else 0) - (current.held if current is not None else 0)
-    _rebuild(state, address, chain, frame, opened, held, parent_change)
+    _rebuild(state, address, chain, (current, frame), opened, held, parent_change)
 
 
 def _rebuild(
     state: State,
     address: Address,
     chain: list[Frame],
-    child: Frame | None,
+    change: tuple[Frame | None, Frame | None],
     opened: int,
     held: int,
     parent_change: Change | None,
 ) -> None:
-    """The frames of ``chain``, those from the root down to ``address``, anew around ``child``; ``opened`` and ``held``
-    is what it has more than before."""
+    """The frames of ``chain``, those from the root down to ``address``, anew around what ``change`` puts in the place of
+    something; ``opened`` and ``held`` is what it has more than before."""
+    old, child = change
     for depth in range(len(chain) - 1, -1, -1):
-        parent = chain[depth].copy()
-        _set_child(parent, address[depth], child)
+        before = chain[depth]
+        parent = own(state, before)
+        if child is not old:
+            _set_child(parent, address[depth], child)
+        elif not opened and not held and parent_change is None:
+            return  # it was changed in place, and nothing further up says otherwise
+        old = before
         if opened:
             parent.open += opened
         if held:
             parent.held += held
         if parent_change is not None:
-            before = parent.open, parent.held
+            counts = parent.open, parent.held
             parent_change(parent)
-            opened += parent.open - before[0]
-            held += parent.held - before[1]
+            opened += parent.open - counts[0]
+            held += parent.held - counts[1]
             parent_change = None
         child = parent
     state.root = child
@@ -78,8 +84,21 @@ def update(state: State, address: Address, seq: int, change: Change, parent_chan
         frame = frame.child(segment)
     if frame is None:
         return
-    new = frame.copy()
+    opened, held = frame.open, frame.held
+    new = own(state, frame)
     change(new)
     if address:
         new.seqs = appended(new.seqs, seq)
-    _rebuild(state, address, chain, new, new.open - frame.open, new.held - frame.held, parent_change)
+    _rebuild(state, address, chain, (frame, new), new.open - opened, new.held - held, parent_change)
+
+
+def own(state: State, frame: Frame) -> Frame:
+    """A frame that may be changed: the same one when no other state has it, else a copy."""
+    making = state.making
+    if making is None:
+        return frame.copy()
+    if frame.owner is making:
+        return frame
+    new = frame.copy()
+    new.owner = making
+    return new

@@ -61,8 +61,25 @@ def data_json(record: Record, path: str) -> Json:
 def record_of(json: Json) -> Record:
     """The record of JSON data (its digest is not looked at). Raises ``BadRecord``."""
     try:
-        kind = KINDS[json["kind"]]
-        raw: Json = json["data"]
+        data, id_ = data_of(json["kind"], json["data"])
+        return Record(
+            _integer(json["seq"]),
+            time_of(json["at"]),
+            json["kind"],
+            _string(json["path"]) if id_ is None else id_,
+            _integer(json["generation"]),
+            data,
+            json.get("boundary", False) is True,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadRecord(f"it is not of the form of a record: {error}") from None
+
+
+def data_of(kind: str, raw: Json) -> tuple[dict[str, Any], str | None]:
+    """The data of a record of JSON data, and the identity that it tells. Raises ``BadRecord``."""
+    try:
+        fields = KINDS[kind].fields
+        special = _SPECIAL[kind]
         kinds: dict[str, str] = raw.get("kinds", {})
         by_field: dict[str, dict[str, str]] = {}
         for pointer, name in kinds.items():
@@ -71,20 +88,14 @@ def record_of(json: Json) -> Record:
         for name, value in raw.items():
             if name in ("id", "kinds"):
                 continue
-            field = kind.fields.get(name) or COMMON_FIELDS[name]
-            data[name] = _read_field(field, value, f"/{name}", by_field.get(name, {}))
-        for name, field in kind.fields.items():
-            if not field.optional and name not in data:
-                raise BadRecord(f"`{json['kind']}` lacks `{name}`")
-        return Record(
-            _integer(json["seq"]),
-            time_of(json["at"]),
-            json["kind"],
-            _string(raw.get("id", json["path"])),
-            _integer(json["generation"]),
-            data,
-            json.get("boundary", False) is True,
-        )
+            if name not in fields and name not in COMMON_FIELDS:
+                raise KeyError(name)
+            plain = name not in special
+            data[name] = value if plain else _read_field(fields[name], value, f"/{name}", by_field.get(name, {}))
+        for name in _REQUIRED[kind]:
+            if name not in data:
+                raise BadRecord(f"`{kind}` lacks `{name}`")
+        return data, (_string(raw["id"]) if "id" in raw else None)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadRecord(f"it is not of the form of a record: {error}") from None
 
@@ -126,6 +137,9 @@ def _integer(value: object) -> int:
 _SPECIAL: Final[dict[str, dict[str, str]]] = {
     name: {field: each.type for field, each in kind.fields.items() if each.type in ("value", "time", "duration")}
     for name, kind in KINDS.items()
+}
+_REQUIRED: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(field for field, each in kind.fields.items() if not each.optional) for name, kind in KINDS.items()
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sim_runtime.core.evolve import evolve
+from sim_runtime.core.evolve import take_in
 from sim_runtime.core.frames import (
     Attempt,
     Child,
@@ -37,13 +37,16 @@ _NOT_THERE: Final = "it is about something that is not in progress"
 _BROKEN: Final = (AttributeError, TypeError, KeyError, ValueError, IndexError, AssertionError)
 
 
-def evolved(state: State, record: Record) -> tuple[State, str | None]:
-    """The state after a record of unknown origin, and why it may not follow; the state is then the one before."""
+def taken(state: State, record: Record) -> str | None:
+    """Take a record of unknown origin into a state that is being made; why it may not follow, in words, or None. The
+    state is of no use after that."""
     try:
         problem = problem_of(state, record)
-        return (state, problem) if problem is not None else (evolve(state, record), None)
+        if problem is None:
+            take_in(state, record)
     except _BROKEN:
-        return state, "it does not fit the state that the records before it make"
+        return "it does not fit the state that the records before it make"
+    return problem
 
 
 def problem_of(state: State, record: Record) -> str | None:

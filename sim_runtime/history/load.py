@@ -17,6 +17,7 @@ from sim_runtime.history.canonical import NotCanonical, canonical_bytes, chained
 from sim_runtime.history.chain import RECORD_KEYS
 from sim_runtime.history.encoding import BadRecord, record_of
 from sim_runtime.history.header import Header, header_of
+from sim_runtime.history.quick import QuickReader
 from sim_runtime.history.records import COMMON_FIELDS, ENDS, KINDS, Field, Record
 from sim_runtime.history.refusal import WITHHELD, Refusal, Refused, is_withheld
 
@@ -113,6 +114,7 @@ class _Reader:
     def __init__(self, history: History) -> None:
         self.history = history
         self.digest = history.header.digest
+        self.quick = QuickReader(shape_is_sound)
         self.expected = 1
         self.prepared: set[str] = set()
         self.finished = False
@@ -120,6 +122,11 @@ class _Reader:
         self.last: Record | None = None
 
     def read(self, number: int, line: bytes) -> None:
+        found = self.quick.record(line, self.digest)
+        if found is not None:
+            self.digest = found.digest
+            self.take(found.record, ())
+            return
         try:
             json_ = parse_json(line)
         except ValueError as error:
@@ -132,10 +139,14 @@ class _Reader:
             record = record_of(json_)
         except (BadRecord, RecursionError) as error:
             raise self.refused(json_, "inconsistent", str(error)) from None
-        self.check_order(json_, record)
+        self.take(record, _withheld_in(json_["data"]))
+
+    def take(self, record: Record, withheld: Iterable[str]) -> None:
+        """Add a record that is sound in itself."""
+        self.check_order(record)
         self.history.records.append(record)
         self.history.digests.append(self.digest)
-        for class_ in _withheld_in(json_["data"]):
+        for class_ in withheld:
             self.history.withheld.append(Withheld(record.seq, record.path, class_))
         self.expected += 1
         self.last = record
@@ -177,37 +188,39 @@ class _Reader:
                 what = "is no field of its kind" if declared is None else f"is no {declared.type}"
                 raise self.refused(json_, "inconsistent", f"`{name[:40]}` in its data {what}")
 
-    def check_order(self, json_: dict[str, Any], record: Record) -> None:
+    def check_order(self, record: Record) -> None:
         """What holds between records, as far as it can be told without folding them."""
         if record.seq != self.expected:
             if record.seq > self.expected:
                 missing = (f"seq {self.expected}",)
-                raise self.refused(json_, "absent", f"record {self.expected} is missing before it", missing)
-            raise self.refused(json_, "inconsistent", f"its number is {record.seq}, and {self.expected} must follow")
+                raise self.refused_at(record, "absent", f"record {self.expected} is missing before it", missing)
+            message = f"its number is {record.seq}, and {self.expected} must follow"
+            raise self.refused_at(record, "inconsistent", message)
+        kind = record.kind
         if self.last is not None and record.at < self.last.at:
-            raise self.refused(json_, "inconsistent", "its time is before that of the record before it")
-        if record.kind in ENDS and not record.boundary:
-            raise self.refused(json_, "inconsistent", f"`{record.kind}` always ends its transaction, and this does not")
+            raise self.refused_at(record, "inconsistent", "its time is before that of the record before it")
+        if kind in ENDS and not record.boundary:
+            raise self.refused_at(record, "inconsistent", f"`{kind}` always ends its transaction, and this does not")
         if record.seq == 1:
-            self.check_first(json_, record)
-        elif self.finished and record.kind not in _AFTER_THE_END:
-            raise self.refused(json_, "inconsistent", "the run had already ended")
-        if record.kind == "action.prepared":
+            self.check_first(record)
+        elif self.finished and kind not in _AFTER_THE_END:
+            raise self.refused_at(record, "inconsistent", "the run had already ended")
+        if kind == "action.prepared":
             self.prepared.add(record.id)
-        elif record.kind == "action.dispatched" and record.id not in self.prepared:
-            raise self.refused(json_, "inconsistent", "a call leaves that was never prepared")
-        if record.kind == "run.finished" and not record.id:
+        elif kind == "action.dispatched" and record.id not in self.prepared:
+            raise self.refused_at(record, "inconsistent", "a call leaves that was never prepared")
+        if kind == "run.finished" and not record.id:
             self.finished = True
 
-    def check_first(self, json_: dict[str, Any], record: Record) -> None:
+    def check_first(self, record: Record) -> None:
         header = self.history.header
         if record.kind != "run.accepted":
             message = "a history begins with `run.accepted`"
-            raise self.refused(json_, "absent", message, ("run.accepted",))
+            raise self.refused_at(record, "absent", message, ("run.accepted",))
         if (record.data["run_id"], record.data["workflow"]) != (header.run, header.workflow):
-            raise self.refused(json_, "inconsistent", "it is of another run or workflow than the header")
+            raise self.refused_at(record, "inconsistent", "it is of another run or workflow than the header")
         if record.data["standard_version"] != header.standard_version:
-            raise self.refused(json_, "inconsistent", "it is of another Standard version than the header")
+            raise self.refused_at(record, "inconsistent", "it is of another Standard version than the header")
 
     def finish(self) -> None:
         history = self.history
@@ -218,6 +231,10 @@ class _Reader:
         del history.digests[self.usable :]
         last = history.records[-1].seq
         history.withheld = [each for each in history.withheld if each.seq <= last]
+
+    def refused_at(self, record: Record, reason: str, message: str, missing: tuple[str, ...] = ()) -> Refused:
+        place = {"seq": record.seq, "kind": record.kind, "path": record.path}
+        return self.refused(place, reason, message, missing)
 
     def refused(
         self, json_: dict[str, Any] | None, reason: str, message: str, missing: tuple[str, ...] = ()
@@ -231,6 +248,18 @@ class _Reader:
         }
         place = f"record {boundary['seq']}" + (f" (`{kind}` at `{path}`)" if isinstance(kind, str) else "")
         return Refused(Refusal(reason, boundary, f"The history cannot be used from {place} on: {message}.", missing))
+
+
+def shape_is_sound(kind: str, data: Any) -> bool:
+    """Whether a record's data has the fields of its kind; why not is told by the reader's own check."""
+    if kind not in KINDS or not isinstance(data, dict):
+        return False
+    fields = KINDS[kind].fields
+    for name, value in data.items():
+        declared = fields.get(name) or COMMON_FIELDS.get(name)
+        if declared is None or not _has_type(declared, value):
+            return False
+    return all(each.optional or name in data for name, each in fields.items())
 
 
 def parse_json(line: bytes) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from analyzer.driver import DEFAULT_ENGINE, Options, check_files
 from analyzer.findings import Finding
@@ -57,20 +58,45 @@ def _files(text: str) -> Iterator[tuple[str, str]]:
 
 
 def write_example(example: Example, folder: Path) -> None:
-    """The example's files, the example connectors beside them, and an empty configuration to make it a root."""
+    """The example's files, the example connectors beside them, and an empty configuration to make it a root. Of the
+    Workfiles under ``before/`` a run is recorded, and only its history stays."""
     shutil.copytree(CONNECTORS, folder / "connectors", ignore=shutil.ignore_patterns("*.overlay.yaml"))
     (folder / "workfile.toml").touch()
     for name, text in example.files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
+    if (folder / "before").is_dir():
+        _record(folder)
+
+
+def _record(folder: Path) -> None:
+    from sim_runtime.simulation import Changes, simulate
+
+    histories = folder / "histories"
+    histories.mkdir()
+    with TemporaryDirectory() as other:  # two Workfiles of one name do not stand under one root
+        root = Path(other)
+        shutil.copytree(folder / "connectors", root / "connectors")
+        shutil.move(folder / "before", root / "before")
+        (root / "workfile.toml").touch()
+        for path in sorted((root / "before").glob("*.workfile.yaml")):
+            inputs = {"amount": 5} if "inputs:" in path.read_text(encoding="utf-8") else {}
+            lines = simulate(str(path), changes=Changes(inputs=inputs)).history_lines()
+            (histories / f"{path.name}.history.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 def check_folder(folder: Path) -> list[Finding]:
     """Everything that is found in a folder, suppressions applied."""
     discovery = DEFAULT_ENGINE.find_files([str(folder)])
     assert not discovery.problems, list(discovery.problems)
-    outcome = check_files(discovery.files, Options(cache=False, jobs=1))
+    options = Options(cache=False, jobs=1)
+    if (folder / "histories").is_dir():
+        from sim_runtime.rules.histories import FAMILY, find_histories, history_findings
+
+        extra = history_findings(discovery.files, find_histories(str(folder / "histories")))
+        options = replace(options, run_families=(FAMILY,), extra=extra)
+    outcome = check_files(discovery.files, options)
     assert not outcome.problems, outcome.problems
     return outcome.findings
 

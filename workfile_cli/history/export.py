@@ -1,4 +1,4 @@
-"""``workfile history``: what can be done with recorded histories."""
+"""``workfile history export``: a stored run's history as a file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from workfile_cli.main import EXIT_OK
 from workfile_cli.simulating import write_file
 
 
-@click.group("history")
-def history() -> None:
-    """Work with the recorded histories of runs."""
-
-
-@history.command("export")
+@click.command("export")
 @click.argument("store", metavar="STORE")
 @click.option("--run", "run_id", metavar="ID", help="Which run; needed when the store holds several.")
 @click.option("--redact", is_flag=True, help="Withhold what manifests and inputs mark as `sensitive: true`.")

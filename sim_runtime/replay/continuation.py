@@ -1,0 +1,271 @@
+"""Continuation from history: the same run on its pins, or a successor run on another definition.
+
+Evaluation goes from the beginning, takes recorded boundaries over as long as they are compatible, and switches to live
+execution after them (profile: Continuation from History). The history that it comes from is never changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from analyzer.expressions.times import time_zone_version
+from sim_runtime.core.fitting import json_of
+from sim_runtime.core.prior import DECISIONS
+from sim_runtime.driver.run import LimitReached
+from sim_runtime.history.chain import Chain, export_lines
+from sim_runtime.history.header import Header
+from sim_runtime.history.load import History
+from sim_runtime.history.paths import CHILD, address_of
+from sim_runtime.history.records import Record
+from sim_runtime.history.refusal import Refusal, Refused
+from sim_runtime.replay.continued import ContinuedRun, notes_of
+from sim_runtime.replay.definitions import Chosen, Definitions
+from sim_runtime.replay.divergence import Divergence
+from sim_runtime.replay.evaluation import Evaluation, evaluate, refuse_withheld
+from sim_runtime.replay.plan import Plan, plan_of
+from sim_runtime.replay.reading import refusal_at, validate
+from sim_runtime.samples import NoSample
+from sim_runtime.world.connectors import CannotAnswer, SimulatedWorld, actions_of
+from sim_runtime.world.scenario import Scenario
+
+if TYPE_CHECKING:
+    from sim_runtime.core.frames import State
+    from sim_runtime.simulation import Prepared
+
+Json: TypeAlias = Any
+
+#: Statuses of a continuation that went well: it came to its end, or waits for something outside.
+GOOD: Final = frozenset({"succeeded", "stopped", "suspended", "running"})
+_USES: Final = frozenset({"action.prepared", "action.suppressed", "compensation.prepared", "subscription.opened"})
+
+
+class CannotContinue(Exception):
+    """The simulation from there on cannot be carried out; the message is one line."""
+
+
+@dataclass(slots=True)
+class Continuation:
+    """A run under way that goes on from ``history``; ``header`` is that of its own history."""
+
+    history: History
+    header: Header
+    run: ContinuedRun
+    plan: Plan
+    chosen: Chosen
+
+    def finish(self) -> Continuation:
+        """Go on until the outcome, until nothing can act, or until the scenario's end. Raises ``CannotContinue``."""
+        try:
+            self.run.finish()
+        except (CannotAnswer, LimitReached, NoSample) as error:
+            raise CannotContinue(str(error)) from None
+        return self
+
+    @property
+    def reused(self) -> list[Record]:
+        """The boundaries of the history that were taken over, in order."""
+        return sorted((*self.plan.reused, *self.run.taken), key=lambda each: each.seq)
+
+    @property
+    def written(self) -> int:
+        """How many records the continuation has written by itself."""
+        return len(self.run.records) - self.run.given
+
+    @property
+    def discarded(self) -> list[int]:
+        """The records of the history that are no part of this run."""
+        return list(self.plan.discarded)
+
+    def json(self) -> dict[str, Json]:
+        """The JSON of ``workfile history continue``."""
+        from sim_runtime.simulation import REPORT_KEYS
+
+        report = self.run.report()
+        digest = Chain(self.header).extend(self.run.records)
+        report["history"] = {"records": len(self.run.records), "digest": f"sha256:{digest}"}
+        return {
+            "version": report["version"],
+            "operation": "continue",
+            **{key: report[key] for key in REPORT_KEYS[1:]},
+            "lineage": self.header.lineage,
+            "reused": [{"seq": each.seq, "kind": each.kind, "path": each.path} for each in self.reused],
+            "invalidated": self.plan.invalidated,
+            "discarded": self.discarded,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The continued history as the lines of a file."""
+        return export_lines(self.header, self.run.records)
+
+
+def continue_(history: History, other: Prepared | None = None, scenario: Scenario | str | None = None) -> Continuation:
+    """Go on from a history: the same run, or with another Workfile a successor run. Nothing of it is done yet.
+
+    Args:
+        history: A history as ``replay.read`` gives it.
+        other: A Workfile that stands for the one of its name.
+        scenario: The outside world from there on, or its file; its times count from the end of what is taken over.
+
+    Raises:
+        Refused: the history, or the definition that it pinned, cannot be used.
+        CannotSimulate: the scenario's file cannot be used.
+    """
+    chosen = Definitions(other).of(history.header)
+    validate(history)
+    refuse_withheld(history)
+    made = _same_run(history, chosen) if chosen.is_pinned else _successor(history, chosen)
+    header, past, plan = made
+    if isinstance(scenario, str):
+        from sim_runtime.replay.live import live_scenario
+
+        scenario = live_scenario(scenario, past[-1].at, chosen, plan.orphans)
+    scenario = scenario or Scenario()
+    world = SimulatedWorld(actions_of(chosen.workflow), scenario.actions)
+    remind(world, history.records)
+    run = ContinuedRun(chosen.definition, world, past, scenario.script(), plan, header.run)
+    return Continuation(history, header, run, plan, chosen)
+
+
+Made: TypeAlias = tuple[Header, list[Record], Plan]
+
+
+def _same_run(history: History, chosen: Chosen) -> Made:
+    pinned = history.header.pins["timezone"]
+    if pinned != time_zone_version():
+        message = f"it is pinned to the time zone data {pinned!s:.40}, and this release has {time_zone_version()}"
+        words = f"The run cannot go on: {message}. Continue it as a successor run with `--definition`."
+        raise Refused(Refusal("unsupported_definition", "header", words, ("timezone",)))
+    evaluation = evaluate(history, chosen)
+    if evaluation.divergence is not None:
+        message = "deciding it anew on its own pinned definition comes out otherwise"
+        raise Refused(refusal_at(evaluation.divergence.recorded, "inconsistent", message))
+    plan = plan_of(history, evaluation, chosen.definition)
+    return history.header, history.records, plan
+
+
+# ---- successor runs -----------------------------------------------------------------------------
+
+
+def successor_id(history: History, pins: dict[str, Json]) -> str:
+    """The id of the successor of a history on a definition: the same for the same two."""
+    text = f"{history.header.run}\n{history.digest}\n{pins['definition']}\n{sorted(pins['children'].items())}"
+    return f"run-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _successor(history: History, chosen: Chosen) -> Made:
+    run_id = successor_id(history, chosen.pins)
+    evaluation = _evaluated(history, chosen, run_id)
+    plan = plan_of(history, evaluation, chosen.definition)
+    past = [*evaluation.records, *_decisions(plan, evaluation)]
+    used = plan.reused[-1].seq if plan.reused else 0
+    lineage = {"run": history.header.run, "seq": used}
+    return Header(run_id, history.header.workflow, chosen.pins, lineage), past, plan
+
+
+def _evaluated(history: History, chosen: Chosen, run_id: str) -> Evaluation:
+    """What of the history is met by the other definition. What was read from a connector, or from time zone data, of
+    another version is not taken over, whatever comes out."""
+    records = history.records
+    evaluation = evaluate(history, chosen, run_id)
+    met = len(evaluation.records)
+    place = _other_pins(history, chosen)
+    first = next((at + 1 for at, each in enumerate(records) if each.boundary), 0)
+    if evaluation.divergence is not None and met < first:
+        return _begun(history, chosen, run_id, evaluation.divergence)
+    if place is None or place > (met if evaluation.divergence is None else _at(evaluation.divergence)):
+        return evaluation
+    start = max(place, first + 1)
+    boundary = max((at + 1 for at, each in enumerate(records[: start - 1]) if each.boundary), default=0)
+    kept = History(history.header, records[:boundary], history.digests[:boundary])
+    again = evaluate(kept, chosen, run_id)
+    again.divergence = Divergence(records[place - 1], None, "pins")
+    return again
+
+
+def _at(divergence: Divergence) -> int:
+    return divergence.recorded.seq
+
+
+def _begun(history: History, chosen: Chosen, run_id: str, divergence: Divergence) -> Evaluation:
+    """Not even the start is met (the inputs do not fit): the successor starts by itself."""
+    from sim_runtime.core.decide import transact
+    from sim_runtime.core.frames import EMPTY
+    from sim_runtime.replay.inputs import input_of
+
+    records, state = transact(EMPTY, chosen.definition, input_of(EMPTY, history.records[0], run_id))
+    return Evaluation(state, records, divergence, records)
+
+
+def _other_pins(history: History, chosen: Chosen) -> int | None:
+    """The first record that was made under another version of a connector, an overlay or time zone data."""
+    before, after = history.header.pins, chosen.pins
+    if before["timezone"] != after["timezone"]:
+        return 1
+    for record in history.records:
+        if record.kind in _USES:
+            name = str(record.data.get("action") or record.data["trigger"]).partition(".")[0]
+            inside = _workflow_at(chosen, record)
+            if _version(before, inside, name) != _version(after, inside, name):
+                return record.seq
+    return None
+
+
+def _workflow_at(chosen: Chosen, record: Record) -> str | None:
+    """The name of the child workflow that a record is of; None for the root's."""
+    from sim_runtime.core.places import step_of
+
+    address = address_of(record.id)
+    if CHILD not in address:
+        return None
+    depth = len(address) - 1 - address[::-1].index(CHILD)
+    step = step_of(chosen.definition, address[:depth])
+    return step.callee.workflow if step is not None and step.callee is not None else None
+
+
+def _version(pins: dict[str, Json], inside: str | None, connector: str) -> tuple[Json, Json]:
+    key = f"{inside}/{connector}" if inside is not None and f"{inside}/{connector}" in pins["manifests"] else connector
+    return pins["manifests"].get(key), pins["overlays"].get(key)
+
+
+def _decisions(plan: Plan, evaluation: Evaluation) -> list[Record]:
+    """The transaction in which a successor writes down what it takes over, what not, and what holds it."""
+    state: State = evaluation.state
+    found = notes_of(plan.reused, state.seq, state.at, state.generation)
+    divergence = plan.divergence
+
+    def add(kind: str, id_: str, data: dict[str, Json]) -> None:
+        found.append(Record(state.seq + len(found) + 1, state.at, kind, id_, state.generation, data))
+
+    if divergence is not None:
+        recorded = divergence.recorded
+        data = {"source": recorded.seq, "of": recorded.kind, "cause": divergence.cause}
+        add("boundary.invalidated", recorded.id, {**data, "discarded": plan.discarded, "effects": plan.effects})
+    for id_ in plan.orphans if not state.over else ():
+        add("hold.entered", id_, {"reason": "unsafe_continuation", "allowed": DECISIONS})
+    if state.status in ("suspended", "held") and plan.orphans:
+        add("run.resumed", "", {})
+    if found:
+        found[-1].boundary = True
+    return found
+
+
+def remind(world: SimulatedWorld, records: list[Record]) -> None:
+    """Let the simulated outside know of the effects that the history tells of."""
+    prepared: dict[str, dict[str, Json]] = {}
+    for record in records:
+        if record.kind in ("action.prepared", "compensation.prepared"):
+            prepared[record.id] = record.data
+        elif record.kind in ("action.succeeded", "compensation.succeeded") and record.id in prepared:
+            data = prepared[record.id]
+            if data["effect"] == "write":
+                told = (data["action"], data["idempotency"], data["key"], json_of(data["arguments"]))
+                world.remember(*told, json_of(record.data["result"]))
+            undone = prepared.get(record.data["of"]) if record.kind == "compensation.succeeded" else None
+            if undone is not None:
+                world.forget(undone["action"], undone["idempotency"], undone["key"], json_of(undone["arguments"]))
+
+
+__all__ = ["GOOD", "CannotContinue", "Continuation", "continue_", "successor_id"]

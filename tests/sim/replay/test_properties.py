@@ -1,0 +1,131 @@
+"""What holds for the histories of all runs, on Workfiles made at random."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim_runtime import replay
+from sim_runtime.core.frames import State
+from sim_runtime.driver.protocol import CrashPoint
+from sim_runtime.driver.run import Run
+from sim_runtime.history.load import read_history
+from sim_runtime.replay.continued import ContinuedRun
+from sim_runtime.replay.evaluation import evaluate
+from sim_runtime.replay.plan import Plan
+from tests.sim.generated import FunctionalWorld
+from tests.sim.lab import H, check
+from tests.sim.replay.recorded import chosen_of, lines_of_run, prefixes
+from tests.sim.test_properties import crash_points, is_safe, make, outcome, script_of, texts_of
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def followed(run: Run) -> dict[int, State]:
+    """Run to the end; the live state at every boundary."""
+    states = {}
+    while True:
+        if run.step():
+            states[run.state.seq] = run.state
+            continue
+        due = run.next_due()
+        if due is None or due > run.start_us + 1000 * H:
+            return states
+        run.now = max(run.now, due)
+
+
+def sampled(items: list[replay.History], random: Random, most: int = 12) -> list[replay.History]:
+    return random.sample(items, min(most, len(items)))
+
+
+@pytest.mark.requirement("R-RCN-01")
+@given(SEEDS)
+def test_reconstruction_is_the_live_state_of_that_moment(seed: int) -> None:
+    run = make(seed, latency=True)
+    states = followed(run)
+    lines = lines_of_run(run, *texts_of(seed))
+    history = read_history(lines)
+    for seq in Random(seed).sample(sorted(states), min(12, len(states))):
+        found = replay.reconstruct(history, seq)
+        assert found.state == states[seq]
+        assert found.at.seq == seq
+    last = replay.reconstruct(history).json()
+    live = run.report()
+    for name in ("status", "result", "stop", "cancel", "failure", "bindings", "waiting", "holds", "generation"):
+        assert last[name] == live[name], (name, texts_of(seed))
+
+
+@pytest.mark.requirement("R-REV-01")
+@given(SEEDS, st.booleans())
+def test_every_prefix_is_compatible_with_the_definition_that_wrote_it(seed: int, crash: bool) -> None:
+    random = Random(seed)
+    run = make(seed, latency=True).finish()
+    if crash:
+        point = crash_points(run, random, 1)[0]
+        crash_point = CrashPoint(point.when, seq=point.seq, down_us=random.choice([0, 3 * H]))
+        run = make(seed, (crash_point,), latency=True).finish()
+    chosen = chosen_of(*texts_of(seed))
+    for history in sampled(prefixes(lines_of_run(run, *texts_of(seed))), random):
+        found = replay.reevaluate(history, chosen)
+        assert found.compatible, (texts_of(seed), found.divergence)
+        assert found.state == replay.reconstruct(history).state
+
+
+@pytest.mark.requirement("R-CON-01")
+@given(SEEDS)
+def test_every_prefix_continues_to_the_same_outcome(seed: int) -> None:
+    """Where nothing fails, every write is safe and no event comes: else an interruption may change what is first."""
+    run = make(seed, trouble=0.0, sequential=True)
+    run._outside.events.clear()
+    check(run.finish())
+    if not is_safe(run):
+        return
+    chosen = chosen_of(*texts_of(seed, True))
+    for history in sampled(prefixes(lines_of_run(run, *texts_of(seed, True))), Random(seed), 6):
+        evaluation = evaluate(history, chosen)
+        assert evaluation.compatible
+        world = FunctionalWorld(seed, 0.0)
+        done = make(seed, trouble=0.0, sequential=True)  # what the outside had seen by then
+        done._outside.events.clear()
+        while len(done.records) < len(history.records):
+            if not done.step():
+                due = done.next_due()
+                assert due is not None
+                done.now = max(done.now, due)
+        assert isinstance(done.world, FunctionalWorld)
+        world.counts, world.done = dict(done.world.counts), dict(done.world.done)
+        script = script_of(seed).__class__(until_us=1000 * H)
+        again = ContinuedRun(chosen.definition, world, history.records, script, Plan([]), run.run_id)
+        check(again.finish())
+        assert outcome(again)[:5] == outcome(run)[:5], texts_of(seed, True)
+        before = [each["key"] for each in done.calls if each["answer"] == "success"]
+        assert not [key for key in before if key is not None and key in [each["key"] for each in again.calls]]
+
+
+@pytest.mark.requirement("R-CON-11")
+@given(SEEDS)
+def test_a_successor_is_a_sound_history_of_its_own(seed: int) -> None:
+    """Continued on the definition of another seed's child: whatever is invalidated, what is written can be judged."""
+    text, child = texts_of(seed)
+    other_child = texts_of(seed + 1)[1]
+    run = make(seed, latency=True).finish()
+    lines = lines_of_run(run, text, child)
+    from tests.sim.replay.recorded import prepared_of
+
+    other = prepared_of(text, other_child)
+    for history in sampled(prefixes(lines), Random(seed), 3):
+        found = replay.continue_(history, other)
+        found.run.limit = 5_000
+        found.run.world = FunctionalWorld(seed, 0.25, True)
+        found.finish()
+        again = read_history([line.encode() for line in found.lines()])
+        assert replay.reconstruct(again).state == found.run.state
+        judged = replay.reevaluate(again)
+        assert judged.compatible, (texts_of(seed), other_child, judged.divergence)
+        assert again.header.lineage is not None
+        assert again.header.lineage["run"] == run.run_id
+        reused = {each["seq"] for each in found.json()["reused"]}
+        assert not reused & set(found.discarded)
