@@ -24,8 +24,13 @@ COMMANDS: dict[str, LazyCommand] = {
     "run": LazyCommand("workfile_cli.run", "run", "Simulate one run of a Workfile."),
     "step": LazyCommand("workfile_cli.step", "step", "Simulate one run at a prompt, step by step, and back."),
     "test": LazyCommand("workfile_cli.scenarios", "test", "Run scenario files and compare with what each expects."),
+    "explore": LazyCommand("workfile_cli.explore", "explore", "Explore every way that a run can go."),
     "history": LazyCommand("workfile_cli.history", "history", "Work with the recorded histories of runs."),
     "lsp": LazyCommand("workfile_cli.lsp", "lsp", "Serve an editor over the Language Server Protocol."),
+    "dap": LazyCommand(
+        "workfile_cli.dap", "dap", "Debug simulated runs and recorded histories, step by step and back."
+    ),
+    "host": LazyCommand("workfile_cli.host", "host", "Serve runs over HTTP, durably, with worker processes."),
     "qualify": LazyCommand("workfile_cli.qualify", "qualify", "Judge a host by killing it, or its evidence bundle."),
     "schema": LazyCommand("workfile_cli.schema", "schema", "Print the JSON Schema of a kind of file."),
     "doctor": LazyCommand("workfile_cli.doctor", "doctor", "Tell what is installed and what is missing."),

@@ -1,0 +1,228 @@
+"""An exploration from beginning to end: search, sum up, find the shortest way to each finding."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from sim_runtime.driver.run import Run
+from sim_runtime.explore.monitor import RULES, Violation
+from sim_runtime.explore.plan import Bounds, Plan, plan_of
+from sim_runtime.explore.scenarios import Parts, Written, judged, scenario_for, shrunk, text_of
+from sim_runtime.explore.search import Search, Stop, without_collection
+from sim_runtime.explore.starting import branch_from
+from sim_runtime.explore.summary import Chain, Example, Summary, base_summary, summary_of
+from sim_runtime.simulation import Prepared
+
+Json: TypeAlias = Any
+Progress: TypeAlias = Callable[[int, int, int], None]
+
+MAX_COUNTEREXAMPLES: Final = 50
+"""Findings that are made shorter and written out; the others are listed."""
+
+
+class Finding(NamedTuple):
+    """A rule that is broken, the shortest way to it, and the scenario that plays it, where one does."""
+
+    violation: Violation
+    chain: Chain
+    written: Written | None
+
+
+@dataclass
+class Exploration:
+    """What came of it. ``left`` says what was not explored within the bounds, a sentence each: nothing when
+    ``complete``. ``worlds`` are the runs without anything wrong that deviations start from."""
+
+    plan: Plan
+    search: Search
+    summary: Summary
+    left: list[str]
+    worlds: list[str]
+    findings: list[Finding] = field(default_factory=list)
+    fixed: bool = True
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything within the bounds was explored."""
+        return not self.left
+
+    @property
+    def never(self) -> list[str]:
+        """The steps that no run reached, in document order."""
+        return [path for path in self.plan.steps if path not in self.summary.reached]
+
+    def scenario(self, example: Example | Chain) -> Written | None:
+        """The scenario that plays a way; None when the exploration began in the middle of a run."""
+        chain = example.chain if isinstance(example, Example) else example
+        return scenario_for(self.search, chain) if self.fixed else None
+
+
+def explore(
+    prepared: Prepared,
+    bounds: Bounds = Bounds(),  # noqa: B008 - a value
+    *,
+    start: Run | None = None,
+    jobs: int = 1,
+    dask: str | None = None,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Exploration:
+    """Explore a Workfile. ``start``: a run to begin with as it stands, which stays as it is. ``progress`` is told
+    states, units that are done, and units; ``cancelled`` is asked now and then, and what was found until then is given.
+
+    Raises:
+        CannotSimulate: inputs cannot be made up.
+        CannotShare: ``jobs`` or ``dask`` with what cannot be sent to other processes.
+    """
+    plan = plan_of(prepared, bounds)
+    branch = plan.start() if start is None else branch_from(start, plan)
+    search = Search(plan, branch, cancelled)
+    summary = Summary()
+    left: list[str] = []
+    with without_collection():
+        try:
+            search.find_bases()
+            _add(summary, base_summary(search.base_unit, search.starts), search)
+            total = len(search.graph.following)
+            for done, each in enumerate(_units(search, prepared, bounds, jobs, dask, start), 1):
+                _add(summary, each, search)
+                if progress is not None:
+                    progress(summary.states, done, max(total, done))
+        except Stop as stop:
+            left.append(stop.why)
+            for violation, example in summary_of(search.unit).findings.items():
+                summary.findings.setdefault(violation, example)
+        left.extend(summary.skipped)
+        found = Exploration(plan, search, summary, left, [base.words for base in search.bases], fixed=start is None)
+        search.deadline = search.cancelled = None
+        found.findings = _findings(found)
+    return found
+
+
+def _add(summary: Summary, unit: Summary, search: Search) -> None:
+    """Take in what a unit came to, as long as the states are within the bound. Raises ``Stop``."""
+    most = search.plan.bounds.states
+    if summary.states + unit.states > most:
+        raise Stop(f"the bound of {most:,} states was reached (`--states`)")
+    summary.add(unit)
+    search.states_left = most - summary.states
+
+
+def _units(
+    search: Search, prepared: Prepared, bounds: Bounds, jobs: int, dask: str | None, start: Run | None
+) -> Iterator[Summary]:
+    if jobs > 1 or dask is not None:
+        from sim_runtime.explore.shards import shared
+
+        yield from shared(prepared, bounds, jobs, dask, start is None)
+        return
+    for _, unit in search.units(_all):
+        yield summary_of(unit)
+
+
+def _all(_number: int) -> bool:
+    return True
+
+
+# ---- findings -----------------------------------------------------------------------------------
+
+
+def _findings(found: Exploration) -> list[Finding]:
+    """Each rule that is broken once a path, the shortest way first."""
+    best: dict[tuple[str, str], tuple[Violation, Example]] = {}
+    for violation, example in found.summary.findings.items():
+        key = violation.kind, violation.path
+        known = best.get(key)
+        if known is None or example.rank < known[1].rank:
+            best[key] = violation, example
+    listed = sorted(best.values(), key=lambda each: (each[1].rank, each[0]))
+    findings = []
+    for number, (violation, example) in enumerate(listed):
+        written = found.scenario(example) if number < MAX_COUNTEREXAMPLES else None
+        if written is not None:
+            written = _shorter(found.plan, violation, written)
+        findings.append(Finding(violation, example.chain, written))
+    return findings
+
+
+def _shorter(plan: Plan, violation: Violation, written: Written) -> Written:
+    def broken(parts: Parts) -> bool:
+        return _breaks(plan, violation, parts)
+
+    if not broken(written.parts):
+        return written
+    parts = shrunk(written.parts, broken)
+    came = judged(plan, parts)
+    return written if came is None else Written(parts, came[0], written.records)
+
+
+def _breaks(plan: Plan, violation: Violation, parts: Parts) -> bool:
+    came = judged(plan, parts)
+    if came is None:
+        return False
+    if violation.kind != "crash-changes-outcome":
+        return (violation.kind, violation.path) in came[1]
+    calm = judged(plan, {name: each for name, each in parts.items() if name != "crashes"})
+    return bool(parts.get("crashes")) and calm is not None and calm[0].value != came[0].value
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+def write_scenarios(found: Exploration, folder: str) -> dict[str, str]:
+    """Write the counterexamples, and one scenario for each way in which a crash ends a run otherwise; the name of each
+    file by what it is for (``kind path``, or ``outcome path``). Raises ``OSError``."""
+    from analyzer.atomic import write_atomically
+
+    os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+    files: dict[str, str] = {}
+    for number, (name, said, written) in enumerate(_to_write(found), 1):
+        path = os.path.join(folder, f"{number:02d}-{_file_name(name)}.scenario.yaml")  # noqa: PTH118
+        text = text_of(found.plan, written.parts, written.end, [*said, command(found, path)], os.path.abspath(path))  # noqa: PTH100
+        write_atomically(path, text.encode("utf-8", "surrogatepass"))
+        files[name] = path
+    return files
+
+
+def command(found: Exploration, path: str) -> str:
+    """The one command that plays a scenario file."""
+    workfile = os.path.relpath(found.plan.prepared.workflow.path)
+    return f"workfile run {workfile} --scenario {os.path.relpath(path)}"
+
+
+def _to_write(found: Exploration) -> Iterator[tuple[str, list[str], Written]]:
+    for finding in found.findings:
+        if finding.written is not None:
+            violation = finding.violation
+            said = [f"{violation.kind} at `{violation.path}`: {violation.message}", RULES[violation.kind]]
+            yield f"{violation.kind} {violation.path}", said, finding.written
+    for name, example in notable(found):
+        written = found.scenario(example)
+        if written is not None:
+            said = [" · ".join(each.words for each in example.chain), f"{written.end.status}: {written.end.why}"]
+            yield name, said, written
+
+
+def notable(found: Exploration) -> list[tuple[str, Example]]:
+    """For each place and outcome that a crash of the expected run leads to and that run does not: the first example."""
+    calm = {status for status, example in found.summary.examples.items() if not _disturbed(example)}
+    listed: dict[str, Example] = {}
+    for cell in found.summary.cells.values():
+        for status, example in cell.outcomes.items():
+            if cell.expected and status not in calm and example.chain:
+                name = f"{status} {example.chain[-1].path}"
+                if name not in listed or example.rank < listed[name].rank:
+                    listed[name] = example
+    return sorted(listed.items(), key=lambda pair: pair[1].rank)[:MAX_COUNTEREXAMPLES]
+
+
+def _disturbed(example: Example) -> bool:
+    return any(each.kind != "world" for each in example.chain)
+
+
+def _file_name(name: str) -> str:
+    words = "".join(each if each.isalnum() and each.isascii() else "-" for each in name)
+    return "-".join(part for part in words.split("-") if part)[:60] or "run"

@@ -1,0 +1,540 @@
+"""The search: the runs in which nothing goes wrong first, then every deviation from each of their boundaries.
+
+A *base* is a run without deviations: the expected one, and one for every other world (other results, events that come)
+that reaches a step that no base before it reaches. Every boundary of a base is a *unit*: everything that can go
+otherwise there, followed until it meets a state that was seen with at least as much still to go wrong. A unit knows the
+bases and itself, and nothing of other units, so that units can be done anywhere and in any order with the same result.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from sim_runtime.core.looking import holds
+from sim_runtime.driver.run import LimitReached
+from sim_runtime.explore.branch import Branch, Deviation, after
+from sim_runtime.explore.choices import Option
+from sim_runtime.explore.ends import End, Graph, stuck
+from sim_runtime.explore.monitor import Violation
+from sim_runtime.explore.offers import (
+    MAX_STREAK,
+    answers_of,
+    decisions_of,
+    events_of,
+    expected_answer,
+    is_racing,
+    worlds_of,
+)
+from sim_runtime.explore.places import place_of
+from sim_runtime.explore.plan import Plan
+from sim_runtime.history.records import Record
+from sim_runtime.samples import NoSample
+from sim_runtime.world.connectors import CannotAnswer
+
+Json: TypeAlias = Any
+Budget: TypeAlias = tuple[int, int, int]
+
+CHECK_EVERY: Final = 64
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """No garbage collection meanwhile: states and records hold no rings, and looking through all of them again and
+    again costs more than the search."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class Passing(Exception):
+    """What passes through the runtime without being a fault of it."""
+
+
+class Stop(Passing):
+    """The exploration ends here: ``why`` is said in the report."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class CrashEdge(NamedTuple):
+    """A crash that was explored. ``records`` are those of the transaction, ``point`` is ``before`` or ``after`` it;
+    ``racing``: something had gone wrong while several branches or iterations were under way, so that a crash may change
+    how far each of them comes."""
+
+    point: str
+    records: tuple[Record, ...]
+    key: int
+    parent: int
+    deviations: Deviation | None
+    written: int
+    racing: bool
+
+
+class OtherEdge(NamedTuple):
+    """Another deviation that was explored."""
+
+    key: int
+    deviations: Deviation
+
+
+class Found(NamedTuple):
+    """A violation, and the deviations that led to it."""
+
+    violation: Violation
+    deviations: Deviation | None
+
+
+def crash_deviation(edge: CrashEdge, kind: str, path: str) -> Deviation:
+    """The crash of an edge as a deviation."""
+    where = f" at `{path}`" if path else ""
+    record = edge.records[-1] if edge.point == "after" else edge.records[0]
+    words = f"crash {edge.point} `{kind}`{where}"
+    return after(edge.deviations, "crash", words, path, edge.written, (edge.point, record))
+
+
+@dataclass(slots=True)
+class Unit:
+    """What one unit came to, before it is summed up."""
+
+    graph: Graph
+    states: int = 0
+    crashes: list[CrashEdge] = field(default_factory=list)
+    others: list[OtherEdge] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    reached: dict[str, int] = field(default_factory=dict)
+    facts: dict[tuple[str, ...], Deviation | None] = field(default_factory=dict)
+    lengths: dict[int, tuple[int, Deviation | None]] = field(default_factory=dict)
+    skipped: dict[str, None] = field(default_factory=dict)
+    most: dict[tuple[str, str], int] = field(default_factory=dict)
+    always: set[tuple[str, str]] | None = None
+
+
+class Base(NamedTuple):
+    """A run without deviations, from where it parts from an earlier one."""
+
+    branch: Branch
+    words: str
+
+
+class Search:
+    """Searches a plan. ``cancelled`` is asked now and then; ``Stop`` ends the search where it stands."""
+
+    def __init__(self, plan: Plan, start: Branch, cancelled: Callable[[], bool] | None = None) -> None:
+        self.plan = plan
+        self.keys = plan.keys
+        self.origin = start
+        self.cancelled = cancelled
+        self.deadline = None if plan.bounds.budget_s is None else time.monotonic() + plan.bounds.budget_s
+        self.full: Budget = (plan.bounds.crashes, plan.bounds.deviations, plan.bounds.decisions)
+        self.graph = Graph()
+        self.seen: dict[int, Budget | list[Budget]] = {}
+        self.bases: list[Base] = []
+        self.base_unit = Unit(self.graph)
+        self.states_left = plan.bounds.states
+        self.starts: list[tuple[int, Deviation | None]] = []
+        self.probes: dict[tuple[str, bool], tuple[Option | None]] = {}
+        self._last: list[Record] = []
+        self._ticks = 0
+        self._unit = self.base_unit
+        self._local: dict[int, Budget | list[Budget]] = {}
+        self._todo: list[tuple[Branch, int, Budget]] = []
+        self._labels: tuple[Branch, int, int] | None = None
+
+    # ---- bases --------------------------------------------------------------------------------------
+
+    def find_bases(self) -> None:
+        """Follow the run without deviations, and every other world that reaches something new. Raises ``Stop``."""
+        waiting = [Base(self.origin.fork(), "nothing goes otherwise")]
+        tried: set[int] = set()
+        while waiting:
+            base = waiting.pop(0)
+            reached = dict(self.base_unit.reached)
+            if self.bases and not self._reaches_more(base.branch.fork(), tried, reached):
+                continue
+            self.bases.append(base)
+            waiting.extend(self._walk_base(base.branch.fork()))
+
+    def _reaches_more(self, branch: Branch, tried: set[int], reached: dict[str, int]) -> bool:
+        """Whether a run, left alone, comes to a step that no base comes to."""
+        for _ in self.alone(branch):
+            key = branch.key(self.keys)
+            if key in self.graph.following or key in self.graph.ends or key in tried:
+                return False
+            tried.add(key)
+            if any(record.kind == "step.started" and place_of(record.id) not in reached for record in self._last):
+                return True
+        return False
+
+    def _walk_base(self, branch: Branch) -> list[Base]:
+        """Follow a base to its end or to one before it; the other worlds on its way."""
+        unit = self.base_unit
+        found: list[Base] = []
+        key = branch.key(self.keys)
+        self.starts.append((key, branch.deviations))
+        self.seen[key] = self.full
+        since = branch.now
+        for records in self.alone(branch, found, unit):
+            self._tick(unit)
+            self._notice(unit, branch, records)
+            then = branch.key(self.keys)
+            self.graph.follow(key, then, branch.now - since, branch.monitor.acted)
+            key, since = then, branch.now
+            if key in self.seen:
+                return found
+            self.seen[key] = self.full
+        self._rest(unit, branch, key)
+        return found
+
+    def alone(
+        self, branch: Branch, worlds: list[Base] | None = None, unit: Unit | None = None, plain: bool = False
+    ) -> Iterator[list[Record]]:
+        """The transactions of a run in which nothing goes otherwise. ``worlds`` takes the other worlds that it passes;
+        ``plain``: also probes are answered by default."""
+        while True:
+            before = branch.state
+            records = self.step(branch, unit)
+            if records is None:
+                return
+            if not records:
+                if not self.move_clock(branch):
+                    return
+                continue
+            branch.written(records, before)
+            if branch.calling is not None:
+                if worlds is not None:
+                    for option in worlds_of(self.plan, branch):
+                        other = branch.fork()
+                        other.deviate("world", f"`{branch.calling.path}` {option.label}", branch.calling.path, option)
+                        other.send_call(option)
+                        worlds.append(Base(other, option.label))
+                branch.send_call(None if plain else expected_answer(self, branch))
+            if worlds is not None:
+                for event in events_of(self.plan, branch, in_time=True):
+                    other = branch.fork()
+                    other.deviate("world", f"{event.label}", branch.opened[-1].path, event)
+                    other.schedule(event.events)
+                    worlds.append(Base(other, event.label))
+            self._last = records
+            yield records
+
+    # ---- units --------------------------------------------------------------------------------------
+
+    def units(self, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Unit]]:
+        """The units, each explored when its turn comes; ``wanted`` says which. Raises ``Stop`` in the middle of one,
+        which is then left out."""
+        number = 0
+        walked: set[int] = set()
+        for base in self.bases:
+            branch = base.branch.fork()
+            key = branch.key(self.keys)
+            while True:
+                unit = Unit(Graph(self.graph))
+                mine = wanted(number)
+                self._begin(unit)
+                going = self._boundary(branch, key, self.full if mine else None)
+                if mine:
+                    self._explore()
+                    yield number, unit
+                number += 1
+                if going is None or going in walked:
+                    break
+                key = going
+                walked.add(key)
+
+    @property
+    def unit(self) -> Unit:
+        """The unit that was explored last, as far as it went."""
+        return self._unit
+
+    def _begin(self, unit: Unit) -> None:
+        self._unit, self._local, self._todo = unit, {}, []
+
+    def _explore(self) -> None:
+        """Follow everything that is to be followed."""
+        while self._todo:
+            branch, key, budget = self._todo.pop()
+            following: int | None = key
+            while following is not None:
+                following = self._boundary(branch, following, budget, follow=True)
+        self.keys.tidy()
+
+    def _boundary(self, branch: Branch, key: int, budget: Budget | None, follow: bool = False) -> int | None:
+        """Take everything that can go otherwise at a boundary, then the next transaction; the number of the state after
+        it, None when there is none, or when it was seen (``follow``). ``budget`` None only goes on."""
+        unit, since = self._unit, branch.now
+        if budget is not None and budget[0] and branch._start is None:
+            self._crash_after(branch, key, budget)
+        while True:
+            self._tick(unit)
+            if budget is not None and budget[0]:
+                branch.gate.about_to_write = lambda records: self._crash_before(branch, key, budget, records)
+            before = branch.state
+            records = self.step(branch, unit)
+            branch.gate.about_to_write = None
+            if records is None:
+                return None
+            if records:
+                break
+            if budget is not None and budget[2]:
+                self._decisions(branch, key, budget)
+            if not self.move_clock(branch):
+                self._rest(unit, branch, key)
+                return None
+        known = None if follow else self.graph.following.get(key)
+        branch.written(records, before, again=known is not None)
+        self._last = records
+        branch.last = tuple(records)
+        self._go_otherwise(branch, budget)
+        if known is not None:
+            return known[0]
+        self._notice(unit, branch, records)
+        then = branch.key(self.keys)
+        unit.graph.follow(key, then, branch.now - since, branch.monitor.acted)
+        if follow and budget is not None and not self._fresh(then, budget):
+            self._met(unit, branch, then)
+            return None
+        return then
+
+    def _go_otherwise(self, branch: Branch, budget: Budget | None) -> None:
+        """Other answers to the call that leaves, other events at the wait that opens; then what is expected."""
+        calling = branch.calling
+        if calling is not None:
+            expected = expected_answer(self, branch)
+            if budget is not None:
+                for option, cost in answers_of(self.plan, branch, expected, budget[1]):
+                    other = branch.fork()
+                    words = f"`{calling.path}` {option.label}" + ("" if cost else " again")
+                    other.deviate("answer", words, calling.path, option)
+                    other.send_call(option)
+                    self._arrive(other, (budget[0], budget[1] - cost, budget[2]))
+            branch.send_call(expected)
+        if budget is not None and budget[1] and branch.opened:
+            for event in events_of(self.plan, branch):
+                other = branch.fork()
+                other.deviate("event", event.label, branch.opened[-1].path, event)
+                other.schedule(event.events)
+                self._arrive(other, (budget[0], budget[1] - 1, budget[2]))
+
+    def _arrive(self, branch: Branch, budget: Budget) -> int:
+        """A branch is at a boundary after something that went otherwise."""
+        unit = self._unit
+        unit.states += 1
+        branch.last = tuple(self._last)
+        key = branch.key(self.keys)
+        assert branch.deviations is not None
+        self._effects(unit, branch)
+        unit.others.append(OtherEdge(key, branch.deviations))
+        self._take_violations(unit, branch)
+        if self._fresh(key, budget):
+            self._todo.append((branch, key, budget))
+        else:
+            self._met(unit, branch, key)
+        return key
+
+    def _fresh(self, key: int, budget: Budget) -> bool:
+        """Whether a state was not seen with at least as much to go wrong; it is now."""
+        for seen in (self.seen, self._local):
+            known = seen.get(key)
+            if known is None:
+                continue
+            for each in known if isinstance(known, list) else (known,):
+                if each[0] >= budget[0] and each[1] >= budget[1] and each[2] >= budget[2]:
+                    return False
+        known = self._local.get(key)
+        if known is None:
+            self._local[key] = budget
+        elif isinstance(known, list):
+            known.append(budget)
+        else:
+            self._local[key] = [known, budget]
+        return True
+
+    # ---- crashes ------------------------------------------------------------------------------------
+
+    def _crash_after(self, branch: Branch, key: int, budget: Budget) -> None:
+        last = branch.last
+        if last:
+            crashed = branch.crashed_key(self.keys) if not self.plan.bounds.down_us else None
+            self._labels = None if crashed is None else (branch, branch.now, crashed)
+            self._crash(branch, key, budget, "after", last, crashed, None)
+
+    def _crash_before(self, branch: Branch, key: int, budget: Budget, records: list[Record]) -> None:
+        source = branch.source
+        given_back = source is not None and not hasattr(source, "given")
+        crashed: int | None = None
+        if not given_back and not self.plan.bounds.down_us and branch._start is None and branch.trail.count:
+            labels = self._labels
+            if labels is not None and labels[0] is branch and labels[1] == branch.now:
+                crashed = labels[2]
+            else:
+                crashed = branch.crashed_key(self.keys)
+        self._crash(branch, key, budget, "before", tuple(records), crashed, source)
+
+    def _crash(
+        self,
+        branch: Branch,
+        key: int,
+        budget: Budget,
+        point: str,
+        records: tuple[Record, ...],
+        crashed: int | None,
+        source: Any,
+    ) -> None:
+        """The executor dies here. ``crashed`` is the number of the state after that where it is known already."""
+        unit, rest = self._unit, (budget[0] - 1, budget[1], budget[2])
+        unit.states += 1
+        other: Branch | None = None
+        if crashed is None:
+            other = self._dead(branch, point, records, source)
+            crashed = other.key(self.keys)
+        elif self._fresh(crashed, rest):
+            other = self._dead(branch, point, records, source)
+            self._todo.append((other, crashed, rest))
+            other = None
+        if other is not None:
+            if self._fresh(crashed, rest):
+                self._todo.append((other, crashed, rest))
+            else:
+                self._met(unit, other, crashed)
+        disturbed = branch.deviations is not None and branch.deviations.disturbances > 0
+        racing = disturbed and is_racing(branch.state)
+        unit.crashes.append(CrashEdge(point, records, crashed, key, branch.deviations, branch.trail.count, racing))
+
+    def _dead(self, branch: Branch, point: str, records: tuple[Record, ...], source: Any) -> Branch:
+        other = branch.fork()
+        other.last = ()
+        record = records[-1] if point == "after" else records[0]
+        where = f" at `{record.path}`" if record.path else ""
+        if point == "before":
+            if other._start is None and not branch.trail.count:
+                other._start = self.origin._start  # the run was not accepted yet: it is offered again
+            elif source is not None:
+                other._give_back(source)
+        other.die(self.plan.bounds.down_us, f"crash {point} `{record.kind}`{where}", record.path, (point, record))
+        return other
+
+    # ---- decisions ----------------------------------------------------------------------------------
+
+    def _decisions(self, branch: Branch, key: int, budget: Budget) -> None:
+        """What an operator may decide where the run is held."""
+        state = branch.state
+        if state.root is None or branch.over or not state.root.held:
+            return
+        for held in holds(state):
+            if branch.monitor.holds.get(held.id) != branch.now:
+                continue  # it was offered when the hold began
+            for option in decisions_of(self.plan, branch, held):
+                other = branch.fork()
+                other.deviate("decision", f"{option.label} at `{option.decision.on}`", option.decision.on, option)
+                other.decide_now(option.decision)
+                then = self._arrive(other, (budget[0], budget[1], budget[2] - 1))
+                self._unit.graph.decide(key, then)
+
+    # ---- steps --------------------------------------------------------------------------------------
+
+    def step(self, branch: Branch, unit: Unit | None) -> list[Record] | None:
+        """The next transaction; None when the run cannot be followed any further."""
+        try:
+            return branch.step()
+        except LimitReached as error:
+            why = f"a run that was left: {error}"
+        except (CannotAnswer, NoSample) as error:
+            raise Stop(str(error)) from None
+        except Passing:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the runtime breaks with is what is looked for
+            why = ""
+            if unit is not None:
+                text = f"the runtime broke down: {type(error).__name__}: {error}".rstrip(": ")
+                branch.monitor.found(Violation("internal-error", "", text))
+                self._take_violations(unit, branch)
+        if why and unit is not None:
+            unit.skipped[why] = None
+        return None
+
+    def move_clock(self, branch: Branch) -> bool:
+        """On to the next thing that is due; False when there is none."""
+        due = branch.next_due()
+        until = branch.script.until_us
+        if due is None or (until is not None and due > branch.start_us + until):
+            return False
+        branch.now = max(branch.now, due)
+        return True
+
+    def _rest(self, unit: Unit, branch: Branch, key: int) -> None:
+        """A run came to rest."""
+        until = branch.script.until_us
+        cut = until is not None and branch.next_due() is not None
+        bad = None if cut else stuck(branch)
+        if bad is not None:
+            branch.monitor.found(bad)
+            self._take_violations(unit, branch)
+        unit.graph.ends[key] = End(branch)
+        lines = {(action, place_of(id_)) for (action, id_, _), count in branch.world.net.items() if count}
+        unit.always = lines if unit.always is None else unit.always & lines
+        self._length(unit, branch, key)
+
+    def _met(self, unit: Unit, branch: Branch, key: int) -> None:
+        """A run met a state that was seen."""
+        self._length(unit, branch, key)
+
+    def _length(self, unit: Unit, branch: Branch, key: int) -> None:
+        elapsed = branch.now - branch.start_us
+        known = unit.lengths.get(key)
+        if known is None or elapsed > known[0]:
+            unit.lengths[key] = (elapsed, branch.deviations)
+
+    def _tick(self, unit: Unit) -> None:
+        unit.states += 1
+        self._ticks += 1
+        if unit.states > self.states_left:
+            raise Stop(f"the bound of {self.plan.bounds.states:,} states was reached (`--states`)")
+        if self._ticks % CHECK_EVERY == 0:
+            if self.cancelled is not None and self.cancelled():
+                raise Stop("the exploration was cancelled")
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                raise Stop(f"the time budget of {self.plan.bounds.budget_s:g} s was spent (`--budget`)")
+
+    def _notice(self, unit: Unit, branch: Branch, records: list[Record]) -> None:
+        """What a transaction shows: steps that are reached, limits that are spent, orders of compensation."""
+        for record in records:
+            kind = record.kind
+            if kind == "step.started":
+                place = place_of(record.id)
+                unit.reached[place] = unit.reached.get(place, 0) + 1
+            elif kind == "history.superseded":
+                if record.data["undo"]:
+                    order = tuple(place_of(each) for each in record.data["undo"])
+                    unit.facts.setdefault(("undo", record.path, *order), branch.deviations)
+            elif kind == "hold.entered" and record.data["reason"] == "recovery_limit":
+                unit.facts.setdefault(("limit", record.path, "hold"), branch.deviations)
+            elif kind == "step.failed" and record.data["disposition"] in ("limit", "escalate"):
+                then = "fail" if record.data["disposition"] == "limit" else "escalate"
+                unit.facts.setdefault(("limit", record.path, then), branch.deviations)
+        self._effects(unit, branch)
+        self._take_violations(unit, branch)
+        if branch.world.longest >= MAX_STREAK:
+            unit.skipped[f"more than {MAX_STREAK} times the same disturbance at one step"] = None
+
+    @staticmethod
+    def _effects(unit: Unit, branch: Branch) -> None:
+        """How many effects of a step have stood at once."""
+        told, branch.world.told = branch.world.told, None
+        if told is not None and told.standing and told.call.undoes is None:
+            line = told.call.action, place_of(told.call.id)
+            unit.most[line] = max(told.standing, unit.most.get(line, 0))
+
+    def _take_violations(self, unit: Unit, branch: Branch) -> None:
+        for violation in branch.monitor.take():
+            unit.found.append(Found(violation, branch.deviations))

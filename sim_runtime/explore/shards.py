@@ -1,0 +1,99 @@
+"""Units shared out among processes, or among the workers of a Dask cluster. Every process finds the bases for itself
+and explores the units whose turn is its own, so that nothing but results is sent, and results do not depend on how many
+there are."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from sim_runtime.explore.plan import Bounds, plan_of
+from sim_runtime.explore.search import Search, Stop, without_collection
+from sim_runtime.explore.summary import Summary, summary_of
+from sim_runtime.simulation import Changes, Prepared, prepare
+
+
+class CannotShare(Exception):
+    """An exploration cannot be shared out; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker needs to do its part: files, options, and which part it is."""
+
+    workfile: str
+    scenario: str | None
+    changes: Changes
+    bounds: Bounds
+    part: int
+    parts: int
+
+
+def explore_part(task: Task) -> bytes:
+    """Explore one part; the summaries of its units by their numbers, and why it ended early or an empty text."""
+    prepared = prepare(task.workfile, task.scenario)
+    prepared.changes = task.changes
+    plan = plan_of(prepared, task.bounds)
+    search = Search(plan, plan.start())
+    found: list[tuple[int, Summary]] = []
+    why = ""
+    with without_collection():
+        try:
+            search.find_bases()
+            for number, unit in search.units(lambda each: each % task.parts == task.part):
+                found.append((number, summary_of(unit)))
+        except Stop as stop:
+            why = stop.why
+    return pickle.dumps((found, why))
+
+
+def shared(prepared: Prepared, bounds: Bounds, jobs: int, dask: str | None, from_files: bool) -> Iterator[Summary]:
+    """The summaries of all units in order. Raises ``Stop`` where a part ended early, ``CannotShare``."""
+    scenario = prepared.scenario.path or None
+    if not from_files or (scenario is None and prepared.scenario.root is not None):
+        raise CannotShare("only a Workfile and a scenario that stand in files can be explored by several processes")
+    path = prepared.workflow.path
+    if dask is not None:
+        answers = _on_dask(dask, path, scenario, prepared.changes, bounds)
+    else:
+        tasks = [Task(path, scenario, prepared.changes, bounds, part, jobs) for part in range(jobs)]
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
+            answers = list(pool.map(explore_part, tasks))
+    yield from _joined(answers)
+
+
+def _joined(answers: list[bytes]) -> Iterator[Summary]:
+    whys: list[str] = []
+    units: dict[int, Summary] = {}
+    for answer in answers:
+        found, why = pickle.loads(answer)
+        units.update(found)
+        if why:
+            whys.append(why)
+    for number in sorted(units):
+        if number and number - 1 not in units and not whys:
+            raise AssertionError(f"unit {number - 1} was not explored")
+        yield units[number]
+    if whys:
+        raise Stop(whys[0])
+
+
+def _on_dask(address: str, path: str, scenario: str | None, changes: Changes, bounds: Bounds) -> list[bytes]:
+    try:
+        from distributed import Client  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        raise CannotShare("Dask is not installed: `pip install 'workfile-tools[dask]'`") from None
+    try:
+        client: Any = Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise CannotShare(f"no Dask scheduler answers at `{address}`: {error}") from None
+    with client:
+        parts = max(1, sum(client.nthreads().values()))
+        tasks = [Task(path, scenario, changes, bounds, part, parts) for part in range(parts)]
+        answers: list[bytes] = client.gather(client.map(explore_part, tasks, pure=False))
+    return answers
