@@ -71,4 +71,6 @@ def test_every_imported_package_is_declared() -> None:
     }
     # Only pytest itself loads its plugin.
     assert [path.name for path in files_of("sim_runtime") if "pytest" in imported_modules(path)] == ["pytest_plugin.py"]
-    assert {distribution.get(name, name) for name in found - {"pytest"}} <= declared
+    # The extra `dask` is asked for where it is used, and what to install is said.
+    assert [path.name for path in files_of("sim_runtime") if "distributed" in imported_modules(path)] == ["shards.py"]
+    assert {distribution.get(name, name) for name in found - {"pytest", "distributed"}} <= declared
