@@ -32,6 +32,8 @@ class Client:
         )
         self.settings = settings or {}
         self._number = 0
+        #: Publications that came while an answer was waited for.
+        self._passed: list[dict[str, Any]] = []
 
     def _send(self, message: dict[str, Any]) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -71,11 +73,12 @@ class Client:
                 if "error" in message:
                     raise RuntimeError(message["error"])
                 return message.get("result")
+            self._passed.append(message)
 
     def diagnostics(self, wanted: Callable[[dict[str, Any]], bool]) -> list[Any]:
         """The diagnostics of the first publication that is the one waited for."""
         while True:
-            message = self._read()
+            message = self._passed.pop(0) if self._passed else self._read()
             params = message.get("params") or {}
             if message.get("method") == "textDocument/publishDiagnostics" and wanted(params):
                 found: list[Any] = params["diagnostics"]

@@ -1,9 +1,9 @@
 """How fast recorded histories are read, reconstructed, re-evaluated and continued.
 
-Run it with ``python -m benchmarks.replay`` or ``python benchmarks/replay.py``; ``--json`` prints data, ``--histories N``
-and ``--records N`` set the size, ``--profile`` says where the time of reading and reconstructing goes. Figures are
-processor time of this process but for the one with two processes. What they are compared with was measured in the same
-run; nothing is asserted.
+Run it with ``python -m benchmarks.replay`` or ``python benchmarks/replay.py``; ``--json`` prints data, ``--records N``
+and ``--histories N`` set the size, ``--profile`` says where the time of reading and reconstructing goes. Figures are
+processor time of this process but for the one with two processes. What they are compared with was measured in the
+same run; nothing is asserted.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def written(prepared: Prepared, path: Path, inputs: dict[str, object]) -> Path:
 def many(folder: Path, count: int, records: int) -> tuple[list[str], Prepared]:
     """So many histories of about so many records each, and the file with a change at its end."""
     steps = "".join(
-        f'  - s{number}: {{ lab.send: {{ text: "{number} {{{{ inputs.n }}}}" }} }}\n' for number in range(records // PER_STEP)
+        f'  - s{number}: {{ lab.send: {{ text: "{number} {{{{ inputs.n }}}}" }} }}\n'
+        for number in range(records // PER_STEP)
     )
     body = f"inputs: {{ n: integer }}\nsteps:\n{steps}result: "
     prepared = prepare(str(project(folder, body + '"{{ s0.id }}"\n')))
@@ -107,25 +108,53 @@ def measure(folder: Path, records: int, histories: int) -> list[Figure]:
     lines = path.read_bytes().splitlines()
     parse = cpu(lambda: [json.loads(line) for line in lines])
     whole = cpu(lambda: replay.reconstruct(replay.read(str(path))).json())
-    found.append(Figure(f"reconstruct at the end of {len(lines) - 1:,} records, reading included", whole, "s", "json.loads alone", parse))
+    found.append(
+        Figure(
+            f"reconstruct at the end of {len(lines) - 1:,} records, reading included",
+            whole,
+            "s",
+            "json.loads alone",
+            parse,
+        )
+    )
     middle = cpu(lambda: replay.reconstruct(replay.read(str(path)), len(lines) // 2).json())
     found.append(Figure("the same, at the middle", middle, "s"))
     shorter = large(folder, records // 4)
     quarter = cpu(lambda: replay.reconstruct(replay.read(str(shorter))).json())
-    found.append(Figure("a record of that, against a quarter of them", whole / records * 1e6, "µs", "a quarter", quarter / records * 4e6))
+    found.append(
+        Figure(
+            "a record of that, against a quarter of them",
+            whole / records * 1e6,
+            "µs",
+            "a quarter",
+            quarter / records * 4e6,
+        )
+    )
     history = replay.read(str(path))
     evaluated = cpu(lambda: replay.reevaluate(history))
     found.append(Figure("re-evaluate a record of it", evaluated / records * 1e6, "µs"))
     paths, changed = many(folder, histories, 100)
     every = cpu(lambda: evaluate_files(paths, changed, 1))
-    found.append(Figure(f"re-evaluate {histories:,} histories of 100 records against a changed file, one process", every, "s"))
+    found.append(
+        Figure(f"re-evaluate {histories:,} histories of 100 records against a changed file, one process", every, "s")
+    )
     part = cpu(lambda: evaluate_files(paths[: histories // 4], changed, 1))
-    found.append(Figure("one history of these, against a quarter of them", every / histories * 1e3, "ms", "a quarter", part / histories * 4e3))
+    found.append(
+        Figure(
+            "one history of these, against a quarter of them",
+            every / histories * 1e3,
+            "ms",
+            "a quarter",
+            part / histories * 4e3,
+        )
+    )
     started = time.perf_counter()
     evaluate_files(paths, changed, 2)
     found.append(Figure("the same with two processes, by the clock", time.perf_counter() - started, "s"))
     one = replay.read(paths[0])
-    found.append(Figure("continue one as a successor run", cpu(lambda: replay.continue_(one, changed).finish()) * 1e3, "ms"))
+    found.append(
+        Figure("continue one as a successor run", cpu(lambda: replay.continue_(one, changed).finish()) * 1e3, "ms")
+    )
     return found
 
 

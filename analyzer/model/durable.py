@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from analyzer.expressions.times import parse_timestamp
 from analyzer.language.suggest import nearest
@@ -17,23 +17,26 @@ from analyzer.syntax.source import Source
 
 def activations(workflow: Workflow) -> list[tuple[Node, str]]:
     """Every place that activates the Durable Execution Profile, in document order (D-ACT-01): its key and its words."""
-    found: list[tuple[Node, str]] = []
+    return sorted(_activations(workflow), key=lambda place: place[0].start)
+
+
+def _activations(workflow: Workflow) -> Iterator[tuple[Node, str]]:
+    """The same as they come: one is enough to know that there are any."""
     if workflow.recovery is not None:
-        found.append((workflow.recovery.entry.key, "`recovery`"))
+        yield workflow.recovery.entry.key, "`recovery`"
     states = (workflow.states or {}).values()
-    found.extend((each.recovery.entry.key, "`recovery`") for each in states if each.recovery is not None)
+    yield from ((each.recovery.entry.key, "`recovery`") for each in states if each.recovery is not None)
     for step in all_steps(workflow):
         if step.kind == "wf.wait_for" and step.subject is not None:
-            found.append((step.subject.key, "`wf.wait_for`"))
+            yield step.subject.key, "`wf.wait_for`"
         if step.recovery is not None:
-            found.append((step.recovery.entry.key, "`recovery`"))
+            yield step.recovery.entry.key, "`recovery`"
         if step.reconcile is not None:
-            found.append((step.reconcile.entry.key, "`reconcile`"))
+            yield step.reconcile.entry.key, "`reconcile`"
         if step.undo_entry is not None:
-            found.append((step.undo_entry.key, "`undo`"))
+            yield step.undo_entry.key, "`undo`"
         if step.on_unknown in ("reconcile", "halt"):
-            found.append((step.keys["on_unknown"].key, f"`on_unknown: {step.on_unknown}`"))
-    return sorted(found, key=lambda place: place[0].start)
+            yield step.keys["on_unknown"].key, f"`on_unknown: {step.on_unknown}`"
 
 
 def check_profile(workflow: Workflow, problems: Problems, profiles: Sequence[str]) -> None:
@@ -55,7 +58,7 @@ def check_profile(workflow: Workflow, problems: Problems, profiles: Sequence[str
 
 def check_durable(workflow: Workflow, source: Source, problems: Problems) -> None:
     """All of ``document.durable`` that needs neither expressions nor flow."""
-    durable = bool(activations(workflow))
+    durable = next(_activations(workflow), None) is not None
     for step in all_steps(workflow):
         if step.kind == "wf.wait_for":
             _wait_for(step, problems)

@@ -7,7 +7,7 @@ from typing import Final
 
 from analyzer.language.vocabulary import IDENTIFIER
 from analyzer.model.edits import remove_entry
-from analyzer.model.nodes import Workflow, all_steps
+from analyzer.model.nodes import Step, Workflow, all_steps
 from analyzer.model.problems import FixDraft, Problems
 from analyzer.model.typing import Reads
 from analyzer.syntax.nodes import Mapping, Scalar, walk
@@ -20,9 +20,12 @@ def check_unused(workflow: Workflow, source: Source, reads: Reads, found: Proble
     ``found`` is what typing reported: a name that stands in an interpolation of a faulty file may be meant to be read
     there, so that nothing is said of it (one fault, one finding).
     """
-    doubtful = _words_in_interpolations(workflow) if found.items else frozenset()
-    for decl in workflow.inputs.values():
-        if decl in reads or decl.name in doubtful or not IDENTIFIER.match(decl.name):
+    inputs = [decl for decl in workflow.inputs.values() if decl not in reads and IDENTIFIER.match(decl.name)]
+    steps = [step for step in all_steps(workflow) if _only_reads(step) and step not in reads]
+    # Looking through all texts takes long, and mostly everything is read.
+    doubtful = _words_in_interpolations(workflow) if found.items and (inputs or steps) else frozenset()
+    for decl in inputs:
+        if decl.name in doubtful:
             continue
         fixes = []
         if workflow.inputs_entry is not None and isinstance(workflow.inputs_entry.value, Mapping):
@@ -35,15 +38,20 @@ def check_unused(workflow: Workflow, source: Source, reads: Reads, found: Proble
             f"The input `{decl.name}` is declared and never read: read it as `inputs.{decl.name}`, or remove it.",
             fixes=fixes,
         )
-    for step in all_steps(workflow):
-        action = step.call.action if step.call is not None else None
-        if action is None or action.effect != "read" or action.output is None or step in reads or step.id in doubtful:
+    for step in steps:
+        if step.id in doubtful:
             continue
         problems.report(
             "unused-step-result",
             step.anchor_node,
             f"`{step.id}` only reads, and nothing uses its result: use it, or remove the step.",
         )
+
+
+def _only_reads(step: Step) -> bool:
+    """Whether a step's only effect is its result."""
+    action = step.call.action if step.call is not None else None
+    return action is not None and action.effect == "read" and action.output is not None
 
 
 _WORD: Final = re.compile(r"[a-z][a-z0-9_]*")

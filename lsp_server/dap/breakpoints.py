@@ -134,21 +134,24 @@ class Breakpoints:
         return self.functions
 
     def _function(self, wanted: Data, program: Program | None) -> Breakpoint:
-        name = wanted["name"].strip()
-        pattern = re.compile(_OPEN_INDEX.sub(r"\\[\\d+\\]", re.escape(name)))
-        breakpoint_ = Breakpoint(self._next_id(), True, pattern=pattern)
-        self.verify_function(breakpoint_, name, program)
-        if breakpoint_.verified:
-            self._modify(breakpoint_, wanted, None)
+        pattern = re.compile(_OPEN_INDEX.sub(r"\\[\\d+\\]", re.escape(wanted["name"].strip())))
+        breakpoint_ = Breakpoint(self._next_id(), True, pattern=pattern, wanted=(0, None, wanted))
+        self._look_up(breakpoint_, program)
         return breakpoint_
 
-    def verify_function(self, breakpoint_: Breakpoint, name: str, program: Program | None) -> None:
-        """Say whether there is such a step."""
-        if program is None or program.has_path(name):
-            breakpoint_.verified, breakpoint_.message = True, None
-        else:
+    def _look_up(self, breakpoint_: Breakpoint, program: Program | None) -> None:
+        """Find the step of a function breakpoint; before the start it is taken on trust."""
+        entry = breakpoint_.wanted[2]
+        name = entry["name"].strip()
+        found = program.find(name) if program is not None else None
+        if program is not None and found is None:
             breakpoint_.verified = False
             breakpoint_.message = f"no step has the path `{shown(name)}`.{hint(name, program.paths())}"
+            return
+        breakpoint_.verified, breakpoint_.message = True, None
+        if found is not None:
+            breakpoint_.file, breakpoint_.spots = found[0], (found[1],)
+        self._modify(breakpoint_, entry, None if found is None else Checker(found[0]))
 
     def _modify(self, breakpoint_: Breakpoint, wanted: Data, checker: Checker | None) -> None:
         """Read condition, hit condition and log message; a bad one makes the breakpoint unverified, with the reason."""
@@ -177,7 +180,7 @@ class Breakpoints:
     def _index(self) -> None:
         self._by_spot = {}
         for each in self:
-            if each.verified and each.file is not None:
+            if each.verified and each.file is not None and not each.function:
                 for spot in each.spots:
                     self._by_spot.setdefault((each.file.path, spot.path), []).append(each)
 
@@ -195,6 +198,11 @@ class Breakpoints:
                     one.verified = False
                     one.message = "this Workfile is no part of the run"
                     changed.append(one)
+        for one in self.functions:
+            before = one.verified
+            self._look_up(one, program)
+            if before or one.verified:
+                changed.append(one)
         self._index()
         return changed
 

@@ -122,6 +122,7 @@ def _flag(text: str, name: str) -> tuple[str | None, str]:
 
 def _steps(kind: str) -> Callable[[Session, str], Json]:
     def act(session: Session, _rest: str) -> Json:
+        session.standing(kind)
         session.up()
         session.keep()
         thread = session.threads.by_id(session.threads.of(session.standing_id()))
@@ -132,11 +133,13 @@ def _steps(kind: str) -> Callable[[Session, str], Json]:
 
 
 def _back(session: Session, _rest: str) -> Json:
+    session.standing("back")
     moving.step_back(session, {})
     return where(session)
 
 
 def _reverse(session: Session, _rest: str) -> Json:
+    session.standing("reverse")
     moving.reverse_continue(session, {})
     return where(session)
 
@@ -144,6 +147,7 @@ def _reverse(session: Session, _rest: str) -> Json:
 def _goto(session: Session, rest: str) -> Json:
     if not (rest.isascii() and rest.isdigit() and len(rest) < 10):
         raise Refused("write `goto N`, with the number of a record")
+    session.standing("goto")
     moving.goto(session, {"targetId": int(rest)})
     return where(session)
 

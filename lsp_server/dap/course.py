@@ -25,7 +25,6 @@ class Went(NamedTuple):
     """What ``act`` did. ``records`` were not ``upcoming`` before; ``ended`` tells why nothing can act any more."""
 
     records: Sequence[Record] = ()
-    clock: bool = False
     ended: str | None = None
 
 

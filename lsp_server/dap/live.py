@@ -172,7 +172,7 @@ class Live:
             return Went(ended=OVER if run.over else UNTIL)
         if due > run.now:
             self.do(("clock", due))
-        return Went(clock=True)
+        return Went()
 
     def clock_to(self, target: int) -> None:
         """Move the clock to an instant before which nothing is due."""

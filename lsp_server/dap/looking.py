@@ -18,6 +18,7 @@ from sim_runtime.core.reading import Scope
 Json: TypeAlias = Any
 Arguments: TypeAlias = dict[str, Any]
 
+MAX_FRAMES: Final = 200_000
 CONTEXTS: Final = ("watch", "repl", "hover", "clipboard", "variables")
 
 
@@ -35,6 +36,8 @@ def stack_trace(session: Session, given: Arguments) -> Json:
     start = given.get("startFrame", 0)
     levels = given.get("levels") or len(found)
     shown = found[start : start + levels]
+    if len(session.frames) + len(shown) > MAX_FRAMES:
+        raise Refused(f"more than {MAX_FRAMES:,} frames were asked for at this stop")
     return {"stackFrames": [_frame_json(session, each) for each in shown], "totalFrames": len(found)}
 
 
@@ -57,13 +60,8 @@ def scopes(session: Session, given: Arguments) -> Json:
     frame = frame_of(session, given["frameId"])
     found = []
     for name, hint in SCOPES:
-        inside = inside_of(name, session, frame)
-        each: dict[str, Json] = {
-            "name": name,
-            "variablesReference": session.references.add(inside),
-            "namedVariables": inside.named,
-            "expensive": False,
-        }
+        number = session.references.add(inside_of(name, session, frame))
+        each: dict[str, Json] = {"name": name, "variablesReference": number, "expensive": False}
         if hint is not None:
             each["presentationHint"] = hint
         found.append(each)
@@ -115,6 +113,7 @@ def evaluate_(session: Session, given: Arguments) -> Json:
         raise Refused(f"`evaluate`: `context` is one of {', '.join(CONTEXTS)}, not `{context[:40]}`", ERROR_ARGUMENTS)
     if context == "repl" and console.is_command(text):
         return console.perform(session, text)
+    session.standing("evaluate")
     scope = scope_of(session, given.get("frameId"))
     try:
         value = evaluate(read_expression(text), scope)

@@ -128,7 +128,7 @@ REQUESTS: Final[dict[str, Request]] = {
         when="stopped",
     ),
     "evaluate": Request(
-        {"expression": Argument("text", True), "frameId": _INTEGER, "context": _TEXT, "format": _MAP}, when="stopped"
+        {"expression": Argument("text", True), "frameId": _INTEGER, "context": _TEXT, "format": _MAP}, when="begun"
     ),
     "completions": Request(
         {

@@ -11,7 +11,7 @@ from analyzer.expressions.times import Duration, Timestamp
 from analyzer.language.durations import format_duration
 from lsp_server.dap.places import bound_at, home_of, inputs_at, open_subscriptions
 from lsp_server.dap.stack import StackFrame
-from lsp_server.dap.variables import Inside, Variable, group, named, plain, variable
+from lsp_server.dap.variables import Inside, Variable, group, lazily, plain, variable
 from sim_runtime.core.definition import Definition, RecoveryDef
 from sim_runtime.core.frames import Attempt, Failure
 from sim_runtime.core.looking import timers
@@ -39,7 +39,7 @@ SCOPES: Final = (
 
 def inside_of(name: str, session: Session, frame: StackFrame) -> Inside:
     """What is in a scope."""
-    return named(_MAKERS[name](session, frame))
+    return lazily(lambda: _MAKERS[name](session, frame))
 
 
 def _bindings(_session: Session, frame: StackFrame) -> list[Variable]:

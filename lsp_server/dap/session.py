@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 from analyzer.language.suggest import hint
 from analyzer.language.words import shown
 from lsp_server.dap.breakpoints import Breakpoint, Breakpoints
-from lsp_server.dap.course import END, HELD, IDLE, OVER, Place
+from lsp_server.dap.course import END, HELD, IDLE, Place
 from lsp_server.dap.exceptions import Filters
 from lsp_server.dap.live import Live
 from lsp_server.dap.mirror import Mirror
@@ -97,7 +97,6 @@ class Session:
         self.configured = False
         self.begin: Callable[[], None] | None = None
         self.breakpoints = Breakpoints()
-        self.function_names: dict[int, str] = {}
         self.filters = Filters()
         self._course: Live | Recorded | None = None
         self._program: Program | None = None
@@ -237,8 +236,8 @@ class Session:
             raise Refused(f"`{command}` comes after `launch` or `attach`", ERROR_STATE)
         if request.when == "begun" and self.stop is None and self.motion is None:
             raise Refused(f"`{command}` comes after `configurationDone`: the run has not begun", ERROR_STATE)
-        if request.when == "stopped" and self.stop is None:
-            raise Refused(f"`{command}` is for a run that is stopped, and this one is not", ERROR_STATE, "notStopped")
+        if request.when == "stopped":
+            self.standing(command)
         return self._handlers[command](self, given)
 
     def refuse_unread(self, reason: str) -> None:
@@ -268,7 +267,7 @@ class Session:
 
     def _refuse(self, seq: int, command: str, refused: Refused) -> None:
         text = str(refused)[:MAX_TOLD]
-        error = {"id": refused.number, "format": text.replace("{", "(").replace("}", ")"), "showUser": True}
+        error = {"id": refused.number, "format": text, "showUser": True}
         self._out(
             "response",
             request_seq=seq,
@@ -315,6 +314,11 @@ class Session:
 
     # ---- going on -------------------------------------------------------------------------------
 
+    def standing(self, command: str) -> None:
+        """Raises ``Refused`` while the run goes on."""
+        if self.stop is None:
+            raise Refused(f"`{command}` is for a run that is stopped, and this one is not", ERROR_STATE, "notStopped")
+
     def up(self) -> None:
         """Raises ``Refused`` while the executor is dead."""
         if self.down:
@@ -342,19 +346,20 @@ class Session:
         try:
             stop = self.motion.work()
         except NO_SIMULATION as error:
-            self.exit_code = 1
-            self.say(f"{error}", "stderr")
-            stop = Stop("exception", str(error))
+            stop = self._failed(str(error))
         except Exception as error:
             log.exception("a motion failed")
-            self.exit_code = 1
-            words = self._internal(error)
-            self.say(words, "stderr")
-            stop = Stop("exception", words)
+            stop = self._failed(self._internal(error))
         for at, records, back in self.crashes[before:]:
             self.say(_crash_words(at, records, back))
         if stop is not None:
             self.stopped(stop)
+
+    def _failed(self, words: str) -> Stop:
+        """The simulation cannot go on from here."""
+        self.exit_code = 1
+        self.say(words, "stderr")
+        return Stop("exception", words, ended=IDLE if self.watch.muted else None)
 
     def stopped(self, stop: Stop) -> None:
         """The run stands: answer what waits for that, and tell the client, or end."""
@@ -466,10 +471,6 @@ class Session:
             self.exit_code = 1
             left = "; ".join(unfired_words(each) for each in course.simulation.unfired)
             self.say(f"the scenario's crashes never came: {left}", "stderr")
-
-    def outcome_reached(self) -> bool:
-        """Whether the run has its outcome."""
-        return self.stop is not None and self.stop.ended == OVER
 
 
 _AFTER_THE_END: Final = frozenset({"disconnect", "terminate", "cancel", "workfile/timeline", "source", "loadedSources"})

@@ -54,7 +54,6 @@ def set_function_breakpoints(session: Session, given: Arguments) -> Json:
     """The breakpoints by step path."""
     entries = [check_arguments("setFunctionBreakpoints", each, _FUNCTION) for each in given["breakpoints"]]
     found = session.breakpoints.set_functions(entries, session.known_program)
-    session.function_names = {each.id: entry["name"].strip() for each, entry in zip(found, entries, strict=False)}
     return {"breakpoints": [breakpoint_json(session, each) for each in found]}
 
 

@@ -17,12 +17,6 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 _OPEN_INDEX: Final = re.compile(r"\[\*?\]")
 
 
-def model_path(id_: str) -> str:
-    """The step path of an identity inside its own Workfile, with ``[]`` for positions."""
-    inside = _INDEX.sub("[]", id_).rpartition(CHILD)[2]
-    return shown_path(inside)
-
-
 @dataclass(slots=True, eq=False)
 class Spot:
     """A step or a state, where it is written: offset, lines from 0. ``copied``: it stands behind an alias."""
@@ -59,6 +53,9 @@ class WorkFile:
         self.name = f"{workflow.name or 'Workfile'} (recorded)" if reference else re.split(r"[/\\]", path)[-1]
         self.spots = sorted(self._spots(), key=lambda spot: spot.start)
         self.by_path = {spot.path: spot for spot in self.spots}
+        self._by_line: dict[int, list[Spot]] = {}
+        for spot in self.spots:
+            self._by_line.setdefault(spot.line, []).append(spot)
         self._texts: list[tuple[int, int]] | None = None
         self._aliases: set[int] = set()
 
@@ -81,7 +78,7 @@ class WorkFile:
 
     def on_line(self, line: int) -> list[Spot]:
         """The spots that are written on a line."""
-        return [spot for spot in self.spots if spot.line == line]
+        return self._by_line.get(line, [])
 
     def at(self, line: int, column: int | None = None) -> Found:
         """The spots that a breakpoint on a line means; lines and columns (in UTF-16 code units) from 0."""
@@ -191,13 +188,14 @@ class Program:
             self._located[key] = found
         return found
 
-    def has_path(self, pattern: str) -> bool:
-        """Whether a step path, positions given or open, is one of the run's."""
+    def find(self, pattern: str) -> tuple[WorkFile, Spot] | None:
+        """The step that a path means, positions given or open."""
         *calls, inside = _OPEN_INDEX.sub("[]", _INDEX.sub("[]", pattern)).split(CHILD)
         path: str | None = self.root
         for call in calls:
             path = self._callees[path].get(call) if path is not None else None
-        return path is not None and inside in self.files[path].by_path
+        spot = self.files[path].by_path.get(inside) if path is not None else None
+        return None if path is None or spot is None else (self.files[path], spot)
 
     def paths(self) -> list[str]:
         """The step paths of the root Workfile."""

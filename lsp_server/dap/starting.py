@@ -165,12 +165,6 @@ def verify_again(session: Session) -> None:
     """Now that the run's Workfiles are known: tell which breakpoints have no place in it, or another one."""
     for each in session.breakpoints.look_again(session.program):
         session.afterwards(partial(_changed, session, each))
-    for each in session.breakpoints.functions:
-        before = each.verified
-        if before:
-            session.breakpoints.verify_function(each, session.function_names[each.id], session.program)
-        if each.verified != before:
-            session.afterwards(partial(_changed, session, each))
 
 
 def _changed(session: Session, breakpoint_: Breakpoint) -> None:

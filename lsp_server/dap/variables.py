@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from analyzer.expressions.values import KINDS, Marked, Value, to_json, to_text
 from lsp_server.dap.protocol import Refused
-from sim_runtime.history.records import Record
 
 Json: TypeAlias = Any
 
@@ -63,9 +62,9 @@ def group(name: str, text: str, inside: Sequence[Variable]) -> Variable:
     return Variable(name, text, "", opened)
 
 
-def named(variables: Sequence[Variable]) -> Inside:
-    """What opens to these."""
-    return Inside(len(variables), 0, lambda _indexed, start, count: variables[start : start + count])
+def lazily(make: Callable[[], Sequence[Variable]]) -> Inside:
+    """What opens to something that is only made then; how many there are is not known before."""
+    return Inside(-1, 0, lambda _indexed, start, count: make()[start : start + count])
 
 
 def type_of(value: Value) -> str:
@@ -132,15 +131,6 @@ def _members(value: dict[str, Any], expression: str | None, start: int, count: i
         else:
             path = f"{expression}[{json.dumps(name, ensure_ascii=False)}]"
         yield variable(name, each, path)
-
-
-def of_record(record: Record) -> Inside:
-    """The data of a record."""
-    return named([variable(name, value) for name, value in record.data.items() if _is_value(value)])
-
-
-def _is_value(value: Any) -> bool:
-    return isinstance(value, Marked) or type(value) in KINDS
 
 
 class References:
