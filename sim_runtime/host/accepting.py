@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sim_runtime.driver.store import StoreError
 from sim_runtime.history.canonical import digest_of
 from sim_runtime.history.records import FORMAT, STANDARD_VERSION
 from sim_runtime.host.ledger import TENANT
@@ -103,7 +102,7 @@ class Writer:
         try:
             with self._store.transaction():
                 results.extend(self._one(each) for each in group)
-        except (StoreError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - the requests tell it, and the next ones are written all the same
             results = [(each.future, None, error) for each in group]
         for future, value, problem in results:
             if problem is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +29,8 @@ ADVERTISED: Final = (NOOP, FAILURE)
 MAX_FILES: Final = 10_000
 #: So many compiled definitions are kept in a process.
 MAX_COMPILED: Final = 256
+#: So many are compiled before the first run of theirs comes.
+MAX_PREPARED: Final = 64
 
 
 class CannotServe(Exception):
@@ -154,11 +157,18 @@ class Definitions:
     def __init__(self, store: HostStore) -> None:
         self._store = store
         self._known: dict[str, Compiled] = {}
+        self._ahead: list[str] | None = None
 
-    def prepare(self, most: int) -> None:
-        """Compile what is served at present. Raises ``StoreError``."""
-        for (digest,) in self._store.all("select digest from host_catalogue order by workflow limit ?", most):
-            self.of(digest)
+    def prepare_one(self) -> bool:
+        """Compile one more of the definitions that are served; false when there is none. Raises ``StoreError``."""
+        if self._ahead is None:
+            rows = self._store.all("select digest from host_catalogue order by workflow desc limit ?", MAX_PREPARED)
+            self._ahead = [row[0] for row in rows]
+        if not self._ahead:
+            return False
+        with suppress(StoreDamaged):  # told when a run needs it
+            self.of(self._ahead.pop())
+        return True
 
     def of(self, digest: str) -> Compiled:
         """A definition by its digest. Raises ``StoreError``."""

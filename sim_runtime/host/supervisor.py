@@ -15,9 +15,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from sim_runtime.driver.store import StoreError
 from sim_runtime.host.build import build_digest
@@ -289,25 +290,20 @@ def _clear(store: HostStore) -> None:
             store.change(f"delete from {table}")
 
 
-class _only_one:  # noqa: N801 - reads as a context
-    """The store is one supervisor's; the lock ends with its process, however that ends."""
-
-    def __init__(self, store: str) -> None:
-        self._path = f"{store}.lock"
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> None:
+@contextmanager
+def _only_one(store: str) -> Iterator[None]:
+    """The store is one supervisor's; the lock ends with its process, however that ends. Raises ``CannotHost``."""
+    path = f"{store}.lock"
+    try:
+        file = open(path, "ab")  # noqa: PTH123, SIM115
+    except OSError as error:
+        raise CannotHost(f"cannot lock `{path}`: {error.strerror or error}") from None
+    with file:
         try:
-            self._file = open(self._path, "ab")  # noqa: PTH123
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise CannotHost(f"another host has the store behind `{self._path}`: end it first") from None
-        except OSError as error:
-            raise CannotHost(f"cannot lock `{self._path}`: {error.strerror or error}") from None
-
-    def __exit__(self, *_problem: object) -> None:
-        if self._file is not None:
-            self._file.close()
+            raise CannotHost(f"another host has the store behind `{path}`: end it first") from None
+        yield
 
 
 def _listening(listen: tuple[str, int]) -> socket.socket:

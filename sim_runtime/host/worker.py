@@ -12,7 +12,7 @@ import queue
 import signal
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
@@ -29,13 +29,11 @@ from sim_runtime.host.ledger import KNOWN, SEND, Permit
 from sim_runtime.host.liverun import LiveRun, Message
 from sim_runtime.host.outgoing import Outside
 from sim_runtime.host.store import HostStore, StoreUnavailable, now_us
-from sim_runtime.host.timing import POLL_MS, SWEEP_MS
+from sim_runtime.host.timing import LEASE_MS, POLL_MS, SWEEP_MS
 
 MAX_ACTIVE: Final = 256
 CLAIM_BATCH: Final = 32
 KEPT_RUNS: Final = 512
-#: So many of the definitions that are served are compiled before the first run comes.
-PREPARED: Final = 64
 CALL_THREADS: Final = 64
 #: So much of what waits for a run is read at once; the rest follows.
 MAX_MESSAGES: Final = 256
@@ -73,6 +71,8 @@ class Worker:
         self._arrived: queue.Queue[Arrived] = queue.Queue()
         self._runs: dict[str, LiveRun] = {}
         self._kept: OrderedDict[str, LiveRun] = OrderedDict()
+        #: Claimed and not read yet: a store that cannot be read at present must not make them nobody's.
+        self._claimed: deque[Claim] = deque()
         #: Active runs that have something to do, and when the others do by themselves.
         self._ready: dict[str, None] = {}
         self._wakes: dict[str, int] = {}
@@ -92,7 +92,6 @@ class Worker:
 
     def run(self) -> None:
         """Until it is stopped. Raises ``StoreError`` for a store that is damaged."""
-        self._definitions.prepare(PREPARED)
         claims.register(self._quick, self.token, claims.WORKER, os.getpid())
         self.heartbeat.start()
         try:
@@ -108,7 +107,7 @@ class Worker:
     def _loop(self, *, claiming: bool) -> None:
         self.heartbeat.turned()
         try:
-            moved = self._turn(claiming)
+            moved = self._turn(claiming) or self._definitions.prepare_one()
         except StoreUnavailable as error:
             if not self._troubled:
                 self._log(f"{error}; nothing is lost, it is tried again")
@@ -117,6 +116,8 @@ class Worker:
             return
         if self._troubled:
             self._troubled = False
+            # The others could not say that they live either: they get the time to do so.
+            self._next_sweep = time.monotonic() + LEASE_MS / 1000
             self._log("the store can be used again")
         now = time.monotonic()
         if moved:
@@ -169,6 +170,10 @@ class Worker:
     # ---- claiming -------------------------------------------------------------------------------
 
     def _sweep_if_due(self) -> None:
+        if self._troubled:
+            # Only whether it can be written again: others may live and not have been able to say so.
+            self._quick.change("insert or replace into host_meta values ('written', ?)", str(now_us()))
+            return
         now = time.monotonic()
         if now < self._next_sweep:
             return
@@ -179,14 +184,18 @@ class Worker:
 
     def _claim(self) -> None:
         room = min(CLAIM_BATCH, MAX_ACTIVE - len(self._runs))
-        for claim in claims.claim(self._quick, self.token, room) if room > 0 else ():
+        if room > 0 and not self._claimed:
+            self._claimed.extend(claims.claim(self._quick, self.token, room))
+        while self._claimed:
+            claim = self._claimed[0]
             # Its own earlier claim was taken away and came back: what is in memory counts no more.
             self._runs.pop(claim.run, None)
             run = self._take_up(claim)
             if run is not None:
+                self._offer(run)
                 self._runs[claim.run] = run
                 self._ready[claim.run] = None
-                self._offer(run)
+            self._claimed.popleft()
 
     def _take_up(self, claim: Claim) -> LiveRun | None:
         kept = self._kept.pop(claim.run, None)
@@ -214,7 +223,6 @@ class Worker:
     def _put_aside(self, claim: Claim, code: str, message: str) -> None:
         """A run that cannot go on here stays as it is, for an operator to see; a new start of the host tries again."""
         self._log(f"the run `{claim.run}` is put aside ({code}): {message}")
-        self._runs.pop(claim.run, None)
         self._safe.change(
             "update host_runs set status = 'paused', error = ?, claimed_by = null, ready_at = null"
             " where id = ? and epoch = ? and claimed_by = ?",
@@ -223,6 +231,7 @@ class Worker:
             claim.epoch,
             self.token,
         )
+        self._forget(claim.run)
 
     # ---- from outside ---------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ def test_an_event_goes_to_the_wait_that_it_fits(host: Host) -> None:
 
 
 def test_a_timer_wakes_a_run_that_nobody_holds(host: Host) -> None:
-    run = host.create("nap", inputs={"span": "300ms"})
+    run = host.create("nap", inputs={"span": "3s"})
     until(lambda: host.status(run) == "waiting-external")
     assert host.owner(run) is None
     assert host.ended(run) == "completed"
@@ -229,7 +229,7 @@ def test_waits_and_timers_outlive_the_whole_host(tmp_path: Path, outside: Outsid
     flows = shop(tmp_path, outside.url)
     with hosting(tmp_path, "--workflows", str(flows), "--allow-private-effects") as host:
         waiting = host.create("await", inputs={"order": "w-1"})
-        napping = host.create("nap", inputs={"span": "2s"})
+        napping = host.create("nap", inputs={"span": "8s"})
         until(lambda: host.status(waiting) == host.status(napping) == "waiting-external")
         host.kill()
         (flows / "await.workfile.yaml").write_text("name: changed\n")

@@ -78,6 +78,9 @@ class Api:
         except StoreError as error:
             self._log(str(error))
             response = refused(Refusal(503, "store_unavailable", "the store cannot be used; nothing was accepted"))
+        except Exception as error:  # noqa: BLE001 - a fault of ours is told as one, without its inside
+            self._log(f"{request.method} {request.url.path}: {type(error).__name__}: {error}")
+            response = refused(Refusal(500, "internal_error", "this is a fault of the host; its log says more"))
         await response(scope, receive, send)
 
     async def _respond(self, request: Request) -> Response:
