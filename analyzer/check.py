@@ -100,7 +100,7 @@ class Engine:
             return known
         self._busy.add(path)
         try:
-            analysis = None if known is None else self._updated(path, known, document)
+            analysis = None if known is None else self._built_on(path, known, document)
             if analysis is None:
                 analysis = self._analyse(path, document)
         finally:
@@ -135,6 +135,17 @@ class Engine:
             typer = WorkflowTyper(workflow, document.source, problems)
             typer.run()
         return Analysis(document, workflow, problems, typer.reads, trace, parts)
+
+    def _built_on(self, path: str, known: Analysis, document: Document) -> Analysis | None:
+        """As ``_updated``; a fault of ours there is logged, and costs no more than an analysis from the beginning."""
+        try:
+            return self._updated(path, known, document)
+        except Exception as error:
+            import logging  # slow to import, and an editor has it loaded
+
+            logging.getLogger("workfile").error("an analysis could not be built on the one before", exc_info=error)
+            self._analyses.pop(path)
+            return None
 
     def _updated(self, path: str, known: Analysis, document: Document) -> Analysis | None:
         """The analysis of a text that differs little from the one before; None when it has to begin anew."""

@@ -271,13 +271,15 @@ class StepReader:
         cases = (
             self.reader.mapping(step.keys["cases"], "a map of literals to step lists") if "cases" in step.keys else None
         )
+        kinds = _kinds_by_text(cases) if cases is not None else {}
         for entry in cases.entries if cases is not None else ():
             key = entry.key
             if not isinstance(key, Scalar) or key.broken or type(key.value) not in (str, int, bool):
                 continue
             if is_template(key):
                 self.problems.report("literal-required", key, "A case is a literal value, not an interpolation.")
-            label = key.text
+            # Cases may differ in kind alone, and their steps must not have the same paths: then a string is quoted.
+            label = f'"{key.text}"' if type(key.value) is str and len(kinds[key.text]) > 1 else key.text
             found = self.read_list(entry, "case", label, f"{step.path}.(case:{label}).", step)
             if found is not None:
                 step.lists.append(found)
@@ -522,6 +524,14 @@ _MODIFIERS: dict[str, Callable[[StepReader, Step, Entry], None]] = {
     "idempotency_key": StepReader._idempotency_key,
     "recovery": StepReader._recovery,
 }
+
+
+def _kinds_by_text(cases: Mapping) -> dict[str, set[type]]:
+    kinds: dict[str, set[type]] = {}
+    for entry in cases.entries:
+        if isinstance(entry.key, Scalar):
+            kinds.setdefault(entry.key.text, set()).add(type(entry.key.value))
+    return kinds
 
 
 def _allowed_on(name: str) -> str:

@@ -15,7 +15,7 @@ from analyzer.syntax.comments import find_comments
 from analyzer.syntax.compose import Composer, PartsDiffer
 from analyzer.syntax.events import HAS_C, event_reader, read_differently
 from analyzer.syntax.limits import FILE_SIZE, RECURSION
-from analyzer.syntax.nodes import Comment, Node, Scalar, SyntaxProblem, walk
+from analyzer.syntax.nodes import Comment, Node, Scalar, SyntaxProblem
 from analyzer.syntax.problems import Problems
 from analyzer.syntax.source import Source
 
@@ -58,22 +58,6 @@ def parse(source: Source, *, backend: Backend = "auto") -> Tree:
     return _paused(source, source.text, backend != "pure" and HAS_C)
 
 
-def parse_fragment(source: Source, start: int, end: int) -> Tree:
-    """The tree of a part of a text alone: whole lines, such as one step of a list; never fails.
-
-    Offsets are those of the whole text, and the nodes are those of the whole parse when the part is complete: the root
-    is the list (or map) of the lines' own indentation, with only what stands in the part. An alias to an anchor outside
-    the part is reported as undefined: a part with aliases must be parsed with its whole.
-    """
-    line, column = source.line_column(start)
-    if source.text[start - column : start].strip(" ") == "":
-        start = source.line_start(line)
-    tree = _paused(source, source.text[start:end], HAS_C)
-    if start:
-        _shift(tree, start)
-    return tree
-
-
 def _paused(source: Source, text: str, use_c: bool) -> Tree:
     with paused_collection():
         return _parse(source, text, use_c)
@@ -101,19 +85,3 @@ def _parse(source: Source, text: str, use_c: bool) -> Tree:
     if root is not None and cleaned.restore:
         restore(root, cleaned.restore)
     return Tree(source, root, problems.in_order(), find_comments(text, taken, stop))
-
-
-def _shift(tree: Tree, by: int) -> None:
-    if tree.root is not None:
-        for node in walk(tree.root):
-            node.start += by
-            node.end += by
-    for comment in tree.comments:
-        comment.start += by
-        comment.end += by
-    for problem in tree.problems:
-        problem.start += by
-        problem.end += by
-        if problem.fix is not None:
-            problem.fix = problem.fix._replace(start=problem.fix.start + by, end=problem.fix.end + by)
-        problem.related = tuple((start + by, end + by, message) for start, end, message in problem.related)

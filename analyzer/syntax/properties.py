@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import isfinite
 from typing import TypeAlias
 
 from analyzer.syntax.limits import ALIAS_NODES, NESTING, NUMBER_DIGITS, Limit
@@ -157,11 +158,21 @@ class Factory:
 
     def _value(self, node: Scalar, kind: str | None) -> ScalarValue:
         try:
-            return resolve_plain(node.text) if kind is None else resolve_tagged(node.text, kind)
+            value = resolve_plain(node.text) if kind is None else resolve_tagged(node.text, kind)
         except NumberTooLong:
             self.problems.limit(NUMBER_DIGITS, node.start, node.end)
             node.broken = True
             return node.text
+        if type(value) is float and not isfinite(value):
+            self.problems.add(
+                "invalid-value",
+                node.start,
+                node.end,
+                f"`{node.text}` is not a finite number, and no value can be that: write another one, or quote it.",
+            )
+            node.broken = True
+            return node.text
+        return value
 
     def kind_of(self, properties: Properties) -> str | None:
         """The core kind that a tag names; any other tag is reported and treated as if it was not there."""

@@ -215,12 +215,9 @@ class _Compiler:
         for each in step.lists:
             segment = case_segment(each.label) if each.role == "case" else f"({each.role})"
             found.lists[segment] = self.list(each, "branch", segment, found)
-        cases = step.keys.get("cases")
-        if step.kind == "wf.switch" and cases is not None and isinstance(cases.value, Mapping):
-            for entry in cases.value.entries:
-                key = entry.key
-                if isinstance(key, Scalar) and isinstance(key.value, str | int | bool):
-                    found.cases.append((key.value, case_segment(key.text)))
+            key = each.entry.key if each.role == "case" and each.entry is not None else None
+            if isinstance(key, Scalar) and isinstance(key.value, str | int | bool):
+                found.cases.append((key.value, segment))
 
     def parallel(self, step: Step, found: StepDef) -> None:
         found.on_member_fail = step.on_branch_fail
