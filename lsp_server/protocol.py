@@ -74,6 +74,8 @@ class WorkfileProtocol(LanguageServerProtocol):
         self.inbox: Inbox | None = None
         self.stopped = False
         self.initialized = False
+        #: The methods of requests that are being carried out, for what is logged of them.
+        self._methods: dict[str | int, str] = {}
 
     @property
     def exit_code(self) -> int:
@@ -130,6 +132,7 @@ class WorkfileProtocol(LanguageServerProtocol):
                 return
             if method == types.INITIALIZE:
                 self.initialized = True
+            self._methods[number] = method
             contextvars.copy_context().run(self._handle_request, number, method, getattr(request, "params", None))
 
     def _notification(self, message: dict[str, Any], method: str) -> None:
@@ -180,6 +183,7 @@ class WorkfileProtocol(LanguageServerProtocol):
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: str | int) -> None:
         self._request_futures.pop(msg_id, None)
+        method = self._methods.pop(msg_id, "")
         if future.cancelled():
             self._refuse(msg_id, CANCELLED, "The request was cancelled.")
             return
@@ -188,6 +192,7 @@ class WorkfileProtocol(LanguageServerProtocol):
         if isinstance(result, asyncio.Future):
             # Work that goes on beside other messages; it can be cancelled as any request.
             work: Any = result
+            self._methods[msg_id] = method
             self._request_futures[msg_id] = work
             work.add_done_callback(lambda done: self._send_handler_result(done, msg_id=msg_id))
         elif error is None:
@@ -195,7 +200,7 @@ class WorkfileProtocol(LanguageServerProtocol):
         elif isinstance(error, JsonRpcException):
             self._refuse(msg_id, error.code or REQUEST_FAILED, error.message or "The request failed.")
         else:
-            log.error("a request failed: %s", error, exc_info=error)
+            log.error("the request `%s` failed: %s", method, error, exc_info=error)
             self._refuse(msg_id, INTERNAL_ERROR, f"A fault of workfile itself: {type(error).__name__}: {error}")
 
     def _check_handler_result(self, future: Future[Any]) -> None:

@@ -154,6 +154,7 @@ def impact(server: WorkfileServer, arguments: list[Any], token: Token) -> Work:
 async def _impact(server: WorkfileServer, old: str, new: str, given: list[str], token: Token) -> Any:
     arguments = ["history", "impact", old, new, *given]
     done = await run_tool(server, arguments, _folder(new), f"Impact of {_name(new)}", token)
+    _tell(server, f"{_name(new)}: {done.report.get('class', 'it cannot be compared')}", done.code == 0)
     return done.report
 
 

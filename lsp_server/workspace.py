@@ -67,7 +67,8 @@ class Workspace:
         self._projects: dict[Project, None] = {}
         # Workfiles that scenarios of other projects have read, with those projects.
         self._foreign: dict[str, dict[Project, None]] = {}
-        self._read: dict[Project, set[str]] = {}
+        # For each file that was analysed, the other files that were read for it.
+        self._read: dict[Project, dict[str, frozenset[str]]] = {}
         self._stamps: dict[str, tuple[int, int] | None] = {}
         self._listings: dict[str, list[str]] = {}
         self._anew = 0
@@ -146,10 +147,10 @@ class Workspace:
         ]
         for path in stale:
             del self._checks[path]
-        for project, read in self._read.items():
-            if index_changed or not read.isdisjoint(changed):
+        for project, readers in self._read.items():
+            if index_changed or any(not read.isdisjoint(changed) for read in readers.values()):
                 engine_for(project).forget()
-                read.clear()
+                readers.clear()
                 for path in [path for path, known in self._snapshots.items() if known.project is project]:
                     del self._snapshots[path]
         for path in changed:
@@ -160,9 +161,7 @@ class Workspace:
         known = self._workflows.get(path)
         if workflow is not None and path in self.open and (workflow.top_lists or known is None):
             self._workflows[path] = workflow
-        read = self._read.setdefault(project, set())
-        read.update(dependencies)
-        read.discard(path)
+        self._read.setdefault(project, {})[path] = frozenset(dependencies) - {path}
 
     def files_changed(self, paths: Iterable[str]) -> bool:
         """Files have changed on disk, come or gone; false when none of them matters to us."""

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from analyzer.findings import Finding
+from analyzer.workspace.files import file_kind
 from analyzer.workspace.project import forget_projects
 from lsp_server.dap.breakpoints import Breakpoint
 from lsp_server.dap.course import Place
@@ -117,6 +118,8 @@ def start_live(session: Session, given: Arguments) -> None:
 
     forget_projects()  # the files may have changed since they were read
     program, scenario = given.get("program"), given.get("scenario")
+    if program and not scenario and file_kind(program) == "scenario":
+        program, scenario = None, program  # the file at hand, in an editor
     if not program and not scenario:
         raise Refused(
             "`launch`: `program` is missing: the path of a Workfile (a `scenario` may name it)", ERROR_ARGUMENTS

@@ -231,6 +231,11 @@ async def test_function_breakpoints_on_no_step(client: Client, folder: Folder) -
     changed = await client.event("breakpoint")
     assert changed["breakpoint"]["verified"] is False
     assert changed["breakpoint"]["message"] == "no step has the path `fan.left.tow`. Did you mean `fan.left.two`?"
+    wanted = [{"name": "charge", "condition": "prise.total > 3"}, {"name": "charge", "condition": "price.total > 3"}]
+    body = await client.request("setFunctionBreakpoints", breakpoints=wanted)
+    assert [each["verified"] for each in body["breakpoints"]] == [False, True]
+    assert "Did you mean `price`?" in body["breakpoints"][0]["message"]
+    assert body["breakpoints"][1]["line"] == folder.line("- charge:")
     body = await client.request("setFunctionBreakpoints", breakpoints=[{"name": "chrage"}])
     assert body["breakpoints"][0]["verified"] is False
     with pytest.raises(Failed, match="lacks its argument `name`"):

@@ -132,8 +132,11 @@ async def test_a_held_run_always_stops(client: Client, folder: Folder) -> None:
     await client.stopped("exception")
     assert (await client.timeline())["status"] == "held"
     assert (await client.request("exceptionInfo", threadId=1))["exceptionId"] == "ambiguous"
+    before = (await client.timeline())["recordsTotal"]
     await client.go("continue", "exception")
     await client.go("next", "exception")
+    await client.go("stepBack", "step")  # over the commands that came to nothing
+    assert (await client.timeline())["recordsTotal"] < before
     await client.request("terminate")
     await client.event("terminated")
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import INPUTS, Folder
+from driver import Driver
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzer.workspace.project import forget_projects
 from lsp_server.dap.protocol import REQUESTS, Argument
-from lsp_server.dap.server import HANDLERS
-from lsp_server.dap.session import Session
 
 JUNK = st.one_of(
     st.none(),
@@ -50,42 +48,6 @@ EXPRESSIONS = st.sampled_from(
         "help",
     ]
 )
-
-
-class Driver:
-    """A session without a process; what it sends is checked as it comes."""
-
-    def __init__(self) -> None:
-        self.sent: list[dict[str, Any]] = []
-        self.seq = 0
-        self.session = Session(self.take, HANDLERS, lambda _seq: False)
-
-    def take(self, message: dict[str, Any]) -> None:
-        json.dumps(message, allow_nan=False)
-        assert "failed inside the adapter" not in json.dumps(message), message
-        self.sent.append(message)
-
-    def ask(self, command: str, arguments: Any = None) -> None:
-        self.seq += 1
-        self.session.handle({"seq": self.seq, "type": "request", "command": command, "arguments": arguments})
-
-    def work(self, slices: int = 400) -> None:
-        for _ in range(slices):
-            if self.session.motion is None:
-                return
-            self.session.work()
-
-    def check(self) -> None:
-        """Every request was answered once, in order of the numbers of what was sent; the ends came once."""
-        assert [each["seq"] for each in self.sent] == list(range(1, len(self.sent) + 1))
-        answered = [each["request_seq"] for each in self.sent if each["type"] == "response"]
-        assert sorted(answered) == list(range(1, self.seq + 1))
-        events = [each["event"] for each in self.sent if each["type"] == "event"]
-        for name in ("initialized", "exited", "terminated"):
-            assert events.count(name) <= 1
-        assert "terminated" not in events or not set(events[events.index("terminated") + 1 :]) - {"output"}
-        if "initialized" in events:
-            assert events[0] == "initialized"
 
 
 def value_for(argument: Argument, path: str) -> st.SearchStrategy[Any]:

@@ -63,6 +63,16 @@ async def test_on_and_at_any_record(client: Client, folder: Folder, history: str
     await client.go("continue", "breakpoint")
 
 
+async def test_step_in_stands_where_the_run_waited(client: Client, folder: Folder, history: str) -> None:
+    lines = {folder.main: [folder.line("- paid:")]}
+    await opened(client, history, program=folder.main, at=2, lines=lines)
+    await client.go("continue", "breakpoint")
+    await client.go("stepIn", "step")
+    assert (await client.timeline())["records"][-1]["kind"] == "run.suspended"
+    await client.go("stepIn", "step")
+    assert await client.where() == "child"
+
+
 async def test_its_own_definition_is_shown_without_a_program(client: Client, history: str, folder: Folder) -> None:
     Path(folder.main).write_text("workfile: broken", encoding="utf-8")
     await opened(client, history, at=2)

@@ -196,6 +196,15 @@ async def test_while_the_run_goes_on(client: Client, folder: Folder) -> None:
         "  first:\n    steps:\n      - a: { wf.wait: 1s }\n    routes: [{ to: first }]\n",
     )
     await client.begin(program=path)
+    for line in ("1 + 1", "next", "back", "reverse", "goto 3"):
+        with pytest.raises(Failed) as refused:
+            await say(client, line)
+        assert refused.value.response["message"] == "notStopped"
+    assert "running at" in await say(client, "state") or "suspended at" in await say(client, "state")
+    assert "executor is down" in await say(client, "crash")
+    await client.stopped("crash")
+    await client.go("workfile/resume", "resume")
+    await client.request("continue", threadId=1)
     await client.go("workfile/crash", "crash")
     await client.go("workfile/resume", "resume")
     await client.request("continue", threadId=1)

@@ -13,7 +13,8 @@ import pytest
 from client import Client, Failed
 from conftest import INPUTS, Folder
 
-from lsp_server.dap.protocol import FILTERS, REQUESTS
+from lsp_server.dap.console import COMMANDS
+from lsp_server.dap.protocol import ATTACH, FILTERS, LAUNCH, REQUESTS
 from lsp_server.dap.server import HANDLERS
 
 pytestmark = pytest.mark.asyncio
@@ -21,6 +22,28 @@ pytestmark = pytest.mark.asyncio
 
 async def test_every_request_of_the_table_is_answered() -> None:
     assert HANDLERS.keys() == REQUESTS.keys()
+
+
+async def test_the_page_names_everything() -> None:
+    """docs/debugging.md is a contract: what clients may send is in it."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "debugging.md").read_text(encoding="utf-8")
+    tables = [*LAUNCH, *ATTACH, *FILTERS, *(each for each in REQUESTS if each.startswith("workfile/"))]
+    assert [each for each in tables if f"`{each}`" not in page] == []
+    words = [f"{name} {each.after}".strip() for name, each in COMMANDS.items()]
+    assert [
+        each for each in words if f"`{each}`" not in page and each.partition(" ")[0] not in ("help", "advance")
+    ] == []
+
+
+async def test_the_page_has_all_of_the_timeline(client: Client, folder: Folder) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "debugging.md").read_text(encoding="utf-8")
+    await client.begin(program=folder.main, inputs=INPUTS, lines={folder.main: [folder.line("- paid:")]})
+    await client.stopped("breakpoint")
+    await client.go("stepIn")
+    found = await client.timeline()
+    parts = [found, found["clock"], found["position"], found["can"]]
+    parts += [found[name][0] for name in ("timers", "subscriptions", "effects", "bars", "records")]
+    assert [name for each in parts for name in each if f'"{name}":' not in page] == []
 
 
 async def test_capabilities(client: Client) -> None:
@@ -250,6 +273,30 @@ async def test_a_client_that_counts_from_zero_and_knows_no_types(client: Client,
     body = await client.request("evaluate", expression="inputs.names", context="watch")
     assert "type" not in body
     assert "indexedVariables" not in body
+
+
+ODD = """\
+connector: odd
+actions:
+  go:
+    effect: write
+    output: { type: object, properties: { a: { type: string, pattern: "^(?=a)b$" } }, required: [a] }
+"""
+
+
+@pytest.mark.parametrize("without", [False, True])
+async def test_a_simulation_that_cannot_go_on_says_why(client: Client, folder: Folder, without: bool) -> None:
+    folder.write("connectors/odd.connector.yaml", ODD)
+    path = folder.workfile("  - a: { wf.let: { n: 1 } }\n  - x: { odd.go: {} }\n")
+    await client.begin(program=path, noDebug=without)
+    if not without:
+        stop = await client.stopped("exception")
+        assert "no default answer for `odd.go`" in stop["text"]
+        assert (await client.request("exceptionInfo", threadId=1))["exceptionId"] == "simulation"
+        await client.go("stepBack", "step")
+        assert await client.where() == "x"
+        await client.request("terminate")
+    assert (await client.event("exited")) == {"exitCode": 1}
 
 
 # ---- processes ----------------------------------------------------------------------------------

@@ -261,8 +261,9 @@ async def test_restart_reads_the_files_anew_and_breakpoints_follow(client: Clien
 
 async def test_inputs_replace_those_of_the_scenario(client: Client, folder: Folder) -> None:
     scenario = folder.scenario("inputs: { amount: 1, names: [], order: o-9 }\n")
-    await client.begin(scenario=scenario, inputs={"amount": 8}, stopOnEntry=True)
+    await client.begin(program=scenario, inputs={"amount": 8}, stopOnEntry=True)
     await client.stopped("entry")
+    assert (await client.frames())[0]["source"]["path"] == folder.main
     assert await client.scope("Inputs") == {"amount": "8", "names": "[]", "order": '"o-9"'}
 
 

@@ -137,3 +137,20 @@ def test_what_depends_on_a_changed_step_is_looked_at_again(tmp_path: Path, old: 
     assert STEPS.count(old) >= 1
     other = STEPS.replace(old, new, 1)
     same_as_fresh(tmp_path, [STEPS, other, STEPS, other], "some")
+
+
+def test_a_fault_in_building_on_costs_an_analysis_from_the_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = str(tmp_path / "some.workfile.yaml")
+    looking = Looking(tmp_path, edited=True)
+    looking.check(path, STEPS)
+
+    def fault(*_: Any) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("analyzer.incremental.update.updated", fault)
+    other = STEPS.replace("b: x", "b: 1")
+    found = looking.check(path, other)
+    assert found.findings == Looking(tmp_path, edited=False).check(path, other).findings
+    assert "could not be built on" in caplog.text

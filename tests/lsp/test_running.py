@@ -86,6 +86,15 @@ def test_an_exploration_reports(client: RawClient, examples: Path) -> None:
     assert {each["params"]["token"] for each in client.seen if each["method"] == "$/progress"} == {"mine"}
 
 
+def test_the_impact_of_an_edit_reports(client: RawClient, examples: Path) -> None:
+    old = examples.parent / "before" / ORDER
+    old.parent.mkdir()
+    shutil.copy(examples / ORDER, old)
+    shutil.copytree(examples / "connectors", old.parent / "connectors")
+    report = command(client, "impact", (examples / ORDER).as_uri(), old.as_uri())
+    assert (report["operation"], report["class"]) == ("impact", "compatible")
+
+
 @pytest.mark.parametrize("how", ["$/cancelRequest", "window/workDoneProgress/cancel"])
 def test_long_work_can_be_cancelled_and_holds_nothing_up(client: RawClient, examples: Path, how: str) -> None:
     uri = (examples / ORDER).as_uri()

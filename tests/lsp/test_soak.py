@@ -17,7 +17,7 @@ import pytest
 from tests.incremental.edits import edited
 from tests.lsp.raw import ROOT, RawClient
 
-REQUESTS = int(os.environ.get("WORKFILE_SOAK", "1500"))
+REQUESTS = int(os.environ.get("WORKFILE_SOAK", "800"))
 GROWTH_MB = 25.0
 CAPABILITIES = {
     "general": {"positionEncodings": ["utf-16"]},
