@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from sim_runtime.host.events import Event, given_up
 from sim_runtime.host.store import HostStore, now_us
-from sim_runtime.host.timing import LEASE_MS, MAX_ATTEMPTS, RUN_LIMIT_MS
+from sim_runtime.host.timing import HEARTBEAT_MS, LEASE_MS, MAX_ATTEMPTS, RUN_LIMIT_MS
 
 API: Final = "api"
 WORKER: Final = "worker"
@@ -113,28 +113,31 @@ def claimed_by(store: HostStore, token: str) -> list[str]:
 
 
 class Swept(NamedTuple):
-    """What a sweep did."""
+    """What a sweep did. ``lapsed``: nothing, because what kept it waiting may have kept others from saying that they
+    live."""
 
     taken: int
     given_up: int
     cancelled: int
+    lapsed: bool = False
 
 
 def sweep(store: HostStore, token: str) -> Swept:
     """Take over from whoever is gone, and leave a mark that the sweep runs. Raises ``StoreError``."""
+    began = time.monotonic()
     with store.transaction():
-        gone = _gone(store)
-        taken = sum(_take_from(store, each, died) for each, died in gone)
-        ended = _give_up(store)
-        cancelled = _cancel_overdue(store)
+        swept = Swept(0, 0, 0, lapsed=True)
+        if time.monotonic() - began <= 2 * HEARTBEAT_MS / 1000:
+            taken = sum(_take_from(store, each, died) for each, died in _gone(store))
+            swept = Swept(taken, _give_up(store), _cancel_overdue(store))
         store.change(
             "insert into host_sweeps values (?, ?, 1, ?) on conflict (token) do update set at = excluded.at,"
             " number = number + 1, reclaimed = reclaimed + excluded.reclaimed",
             token,
             time.monotonic(),
-            taken,
+            swept.taken,
         )
-    return Swept(taken, ended, cancelled)
+    return swept
 
 
 def _gone(store: HostStore) -> list[tuple[str, bool]]:

@@ -49,7 +49,9 @@ def identity_of(run: str, workflow: str, call: Call) -> tuple[str, str]:
     content: list[Any]
     if call.idempotency == "keyed":
         content = [TENANT, call.action, call.connection, call.key, call.arguments]
-        return digest_of(content), BUSINESS
+        # A key that the Workfile does not give is made of the run's id and the step's path.
+        is_derived = call.key is not None and call.key.startswith(f"{run}:")
+        return digest_of(content), RECIPE if is_derived else BUSINESS
     content = [TENANT, run, workflow, call.id, call.generation, call.action, call.arguments]
     if call.idempotency == "none":
         content.append([call.attempt, call.reissue])

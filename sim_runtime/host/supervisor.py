@@ -25,7 +25,7 @@ from sim_runtime.host.build import build_digest
 from sim_runtime.host.catalogue import Catalogue, keep_catalogue
 from sim_runtime.host.claims import API, WORKER, claimed_by
 from sim_runtime.host.store import HostStore, StoreUnavailable, create_store, now_us
-from sim_runtime.host.timing import HANDOVER_MS, RESTART_MS, SWEEP_STALL_MS
+from sim_runtime.host.timing import HANDOVER_MS, LOCK_STALL_MS, RESTART_MS, SWEEP_STALL_MS
 
 _STEP_SECONDS: Final = 0.02
 #: How long children may take to end in order.
@@ -222,14 +222,16 @@ class Supervisor:
         last = max(row[0] or 0.0 if row is not None else 0.0, self._began, *ready.values())
         # A worker that is still being started has not begun to sweep, and is none that stands still.
         living = [each for each in self.children if each.process is not None and each.process.pid in ready]
-        if now - last < SWEEP_STALL_MS / 1000 or not living:
+        if now - last < LOCK_STALL_MS / 1000 or not living:
             return
         if not _is_writable(store):
-            stuck = [each for each in self.children if each.process is not None and _is_stopped(each.process.pid)]
-            if not stuck:
-                return  # a full disk: there is nothing that a new process could do better
-            living = stuck
-        self.log(f"no sweep ran for {SWEEP_STALL_MS // 1000} s; {len(living)} processes that stand still are ended")
+            # A full disk is no fault of a process; one that was stopped while it wrote keeps all others from writing.
+            living = [each for each in self.children if each.process is not None and _is_stopped(each.process.pid)]
+        elif now - last < SWEEP_STALL_MS / 1000:
+            return
+        if not living:
+            return
+        self.log(f"no sweep ran for {now - last:.0f} s; {len(living)} processes that stand still are ended")
         self._began = now
         for each in living:
             assert each.process is not None

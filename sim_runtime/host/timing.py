@@ -16,6 +16,8 @@ HEARTBEAT_MS: Final = 500
 SWEEP_MS: Final = 500
 #: Without a sweep for so long the supervisor takes the workers for wedged.
 SWEEP_STALL_MS: Final = 15_000
+#: Without a sweep for so long, and with a store that cannot be written, a process that was stopped is ended.
+LOCK_STALL_MS: Final = 3_000
 #: A worker whose loop made no turn for so long ends itself: its heartbeat would otherwise lie.
 STALL_MS: Final = 30_000
 #: How often a worker looks whether something in the store changed.

@@ -29,7 +29,7 @@ from sim_runtime.host.ledger import KNOWN, SEND, Permit
 from sim_runtime.host.liverun import LiveRun, Message
 from sim_runtime.host.outgoing import Outside
 from sim_runtime.host.store import HostStore, StoreUnavailable, now_us
-from sim_runtime.host.timing import LEASE_MS, POLL_MS, SWEEP_MS
+from sim_runtime.host.timing import HEARTBEAT_MS, POLL_MS, SWEEP_MS
 
 MAX_ACTIVE: Final = 256
 CLAIM_BATCH: Final = 32
@@ -83,6 +83,7 @@ class Worker:
         self._next_sweep = 0.0
         self._last_work = 0.0
         self._troubled = False
+        self._lapsed = False
         self._stopping = threading.Event()
         self.heartbeat = Heartbeat(path, token, log, lambda: self._safe.commits)
 
@@ -116,8 +117,7 @@ class Worker:
             return
         if self._troubled:
             self._troubled = False
-            # The others could not say that they live either: they get the time to do so.
-            self._next_sweep = time.monotonic() + LEASE_MS / 1000
+            self._lapsed = True
             self._log("the store can be used again")
         now = time.monotonic()
         if moved:
@@ -175,10 +175,18 @@ class Worker:
             self._quick.change("insert or replace into host_meta values ('written', ?)", str(now_us()))
             return
         now = time.monotonic()
+        if not self.heartbeat.stands():
+            self._lapsed = True
+            return
+        if self._lapsed:
+            # What kept this one from saying that it lives may have kept the others: they get the time to do so.
+            self._lapsed = False
+            self._next_sweep = now + 2 * HEARTBEAT_MS / 1000
         if now < self._next_sweep:
             return
         self._next_sweep = now + SWEEP_MS / 1000
         swept = claims.sweep(self._quick, self.token)
+        self._lapsed = swept.lapsed
         if swept.taken or swept.given_up:
             self._log(f"took over {swept.taken} claims or holds of instances that are gone; gave up {swept.given_up}")
 

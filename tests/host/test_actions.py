@@ -45,7 +45,7 @@ def test_a_keyed_action_is_called_once_with_its_key(host: Host, outside: Outside
     assert (completed["type"], completed["payload"]) == ("run.completed", {"outputs": {"id": "x-1"}})
     effects = host.of(run, "/effects").body["effects"]
     assert [(each["nodeId"], each["state"], each["keying"]) for each in effects] == [
-        ("pay", "completed", "business-identity")
+        ("pay", "completed", "activity-recipe")
     ]
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from sim_runtime.driver.store import StoreError
 from sim_runtime.host.store import HostStore, StoreDamaged, StoreUnavailable, create_store
-from sim_runtime.host.timing import MAX_ATTEMPTS
+from sim_runtime.host.timing import LEASE_MS, MAX_ATTEMPTS
 from tests.host.helpers import KEY, PATIENCE, ROOT, WORKFILE, Host, Outside, hosting, shop, until
 
 pytestmark = pytest.mark.slow
@@ -149,6 +149,26 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 
 
 NOOP = {"workflowId": "conformance-noop"}
+
+
+def test_a_store_that_another_program_locks_costs_time_and_nothing_else(tmp_path: Path) -> None:
+    """Nobody can say that it lives for longer than a lease; nobody is taken for dead because of that."""
+    with Outside() as outside:
+        gate = threading.Event()
+        outside.answers["charge"] = lambda _: (gate.wait(60), (200, {"id": "locked"}))[1]
+        flows = shop(tmp_path, outside.url)
+        with hosting(tmp_path, "--workflows", str(flows), "--allow-private-effects") as host:
+            run = host.create("charge", inputs={"order": "locked"})
+            until(lambda: outside.named("charge"))
+            with closing(sqlite3.connect(host.store, timeout=30, isolation_level=None)) as db:
+                db.execute("begin immediate")
+                time.sleep(LEASE_MS / 1000 + 2)
+                db.execute("rollback")
+            time.sleep(2)
+            gate.set()
+            assert host.ended(run) == "completed"
+            assert host.rows("select epoch, deaths from host_runs where id = ?", run) == [(1, 0)]
+            assert len(outside.named("charge")) == 1
 
 
 def test_a_run_whose_history_is_torn_is_put_aside(tmp_path: Path) -> None:
