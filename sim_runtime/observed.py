@@ -39,3 +39,8 @@ class ObservedRun(Run):
         copy.__dict__.update(super().fork().__dict__)
         copy.crash_log = list(self.crash_log)
         return copy
+
+
+def crashes_of(run: Run) -> list[Crash]:
+    """The crashes that a run noted; a run that is not observed has none to tell."""
+    return run.crash_log if isinstance(run, ObservedRun) else []

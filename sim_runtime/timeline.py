@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from analyzer.expressions.values import to_json
 from analyzer.language.durations import format_duration
 from sim_runtime.history.encoding import time_text
 from sim_runtime.history.records import Record
+
+if TYPE_CHECKING:
+    from sim_runtime.observed import Crash
 
 Json: TypeAlias = Any
 Data: TypeAlias = dict[str, Any]
@@ -31,13 +34,27 @@ class Line:
     tone: str = "plain"
 
 
-def timeline(records: Iterable[Record], start_us: int) -> Iterator[Line]:
-    """The lines of a history; records that only keep the books have none."""
-    for record in records:
+def timeline(records: Iterable[Record], start_us: int, crashes: Sequence[Crash] = ()) -> Iterator[Line]:
+    """The lines of a history and of the crashes in between; records that only keep the books have none."""
+    position = 0
+    for written, record in enumerate(records):
+        while position < len(crashes) and crashes[position].records <= written:
+            yield _crash(crashes[position], start_us)
+            position += 1
         found = describe(record)
         if found is not None:
             text, tone = found
             yield Line(record.at - start_us, record.path, text, tone)
+    for crash in crashes[position:]:
+        yield _crash(crash, start_us)
+
+
+def _crash(crash: Crash, start_us: int) -> Line:
+    text = "the executor dies"
+    if crash.back is not None:
+        down = crash.back - crash.at
+        text += f", and is back after {format_duration(down)}" if down else ", and is back at once"
+    return Line(crash.at - start_us, "", text, "bad")
 
 
 def describe(record: Record) -> tuple[str, str] | None:

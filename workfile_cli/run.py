@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sim_runtime.driver.protocol import CrashPoint
     from sim_runtime.history.records import Record
+    from sim_runtime.observed import Crash
     from sim_runtime.simulation import Simulation
 
 COMMAND = "workfile run"
@@ -97,15 +98,24 @@ def _unfired(points: list[CrashPoint]) -> int:
 
 def text_report(simulation: Simulation, report: dict[str, Any], colour: ColourChoice) -> str:
     """The timeline, and what the run came to."""
-    return text_report_of(simulation.run.records, simulation.run.start_us, report, colour)
+    from sim_runtime.observed import crashes_of
+
+    run = simulation.run
+    return text_report_of(run.records, run.start_us, report, colour, crashes_of(run))
 
 
-def text_report_of(records: Sequence[Record], start_us: int, report: dict[str, Any], colour: ColourChoice) -> str:
-    """The timeline of records, and what their run came to."""
+def text_report_of(
+    records: Sequence[Record],
+    start_us: int,
+    report: dict[str, Any],
+    colour: ColourChoice,
+    crashes: Sequence[Crash] = (),
+) -> str:
+    """The timeline of records and crashes, and what their run came to."""
     from sim_runtime.timeline import render, timeline
 
     style = styler(colour)
-    return render(timeline(records, start_us), style) + "\n" + summary(report, colour)
+    return render(timeline(records, start_us, crashes), style) + "\n" + summary(report, colour)
 
 
 def summary(report: dict[str, Any], colour: ColourChoice) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from analyzer.language.durations import format_duration
 from sim_runtime.driver.run import Run
-from sim_runtime.observed import ObservedRun
+from sim_runtime.observed import crashes_of
 from sim_runtime.picture.reading import Picture, read_picture
 
 Json: TypeAlias = Any
@@ -16,7 +16,7 @@ __all__ = ["Picture", "picture_of"]
 
 def picture_of(run: Run, report: dict[str, Json]) -> Picture:
     """The picture of a run; ``report`` is the JSON of ``workfile run`` about it."""
-    crashes = run.crash_log if isinstance(run, ObservedRun) else []
+    crashes = crashes_of(run)
     passed = format_duration(run.clock - run.start_us)
     facts = [f"{passed} of simulated time, {report['clock']['start']} to {report['clock']['now']}"]
     counts = [f"{len(run.records):,} records"]

@@ -293,3 +293,18 @@ def test_a_file_of_another_kind_is_no_scenario(workfile: Run, name: str) -> None
     ran = workfile("run", "sell.workfile.yaml", "--scenario", name)
     assert (ran.code, ran.out) == (2, "")
     assert f"`{name}` is no scenario: its name must end in `.scenario.yaml`" in ran.err
+
+
+def test_the_timeline_tells_crashes(run: Run, folder: Path) -> None:
+    (folder / "a.workfile.yaml").write_text(
+        'workfile: "1.0"\nname: naps\nsteps:\n  - nap: { wf.wait: 1h }\n', encoding="utf-8"
+    )
+    (folder / "a.scenario.yaml").write_text(
+        "workfile: a.workfile.yaml\ncrashes:\n  - { after: { record: timer.set }, down: 10m }\n"
+        "  - { before: { record: run.finished } }\n",
+        encoding="utf-8",
+    )
+    done = run("run", "a.workfile.yaml", "--scenario", "a.scenario.yaml")
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert lines.index("+0s run the executor dies, and is back after 10m") < lines.index("+1h nap the timer fires")
+    assert "+1h run the executor dies, and is back at once" in lines

@@ -192,7 +192,10 @@ def test_the_clock_stops_at_the_outcome(workfile: Run) -> None:
     assert ran.out.endswith("succeeded at 2026-01-01T01:00:00Z\n")
 
 
-def test_a_run_that_goes_round_is_told_and_the_way_back_is_open(workfile: Run, put: Put) -> None:
+def test_a_run_that_goes_round_is_told_and_the_way_back_is_open(
+    workfile: Run, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sim_runtime.driver.circles.MAX_TURNS", 100)
     put("round.workfile.yaml", ROUND)
     found = answers(workfile, "into", "continue", "back", "state", of=("round.workfile.yaml",))
     assert "the state `a` was entered" in found[1]["error"]
