@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from analyzer.check import engine_for
 from analyzer.driver import Engine, Options, check_files
+from analyzer.expressions.faults import Fault
 from analyzer.findings import Finding
 from analyzer.model.nodes import Workflow
 from analyzer.model.problems import Problems
@@ -296,7 +297,7 @@ def prepare(
     _refuse_errors(files_of(project, workflow), script.path)
     try:
         definition = definition_of(workflow, project)
-    except CannotRun as error:
+    except (CannotRun, Fault) as error:
         raise CannotSimulate(f"`{_shown(path)}` cannot be run: {error}") from None
     return Prepared(project, workflow, definition, script, changes or Changes())
 

@@ -22,7 +22,6 @@ VERSION: Final[Schema] = {"const": 1}
 STATUSES: Final = ("running", "suspended", "held", "succeeded", "failed", "stopped", "aborted", "cancelled")
 HOLDS: Final = ("ambiguous", "recovery_limit", "undo_failed", "undo_ambiguous", "reissue", "unsafe_continuation")
 WAITS: Final = ("timer", "event", "child", "retry", "recovery_delay", "answer", "decision")
-CAUSES: Final = ("path", "arguments", "unrecorded", "result", "fault", "decision")
 REFUSALS: Final = ("absent", "withheld", "corrupt", "inconsistent", "unsupported_version", "unsupported_definition")
 WITHHELD: Final = ("inputs", "trigger", "arguments", "result", "event.payload", "operator.decision")
 
@@ -44,7 +43,7 @@ def schema(name: str) -> Schema:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def _map(properties: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+def map_of(properties: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
     """An object with exactly these properties; the optional ones may be left out."""
     return {
         "type": "object",
@@ -54,93 +53,93 @@ def _map(properties: dict[str, Schema], optional: dict[str, Schema] | None = Non
     }
 
 
-def _list(items: Schema) -> Schema:
+def list_of(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-def _named(values: Schema) -> Schema:
+def named(values: Schema) -> Schema:
     return {"type": "object", "additionalProperties": values}
 
 
-def _one_of(words: tuple[str, ...]) -> Schema:
+def one_of(words: tuple[str, ...]) -> Schema:
     return {"enum": list(words)}
 
 
-def _or_null(wanted: Schema) -> Schema:
+def or_null(wanted: Schema) -> Schema:
     return {"anyOf": [wanted, {"type": "null"}]}
 
 
 def _place() -> Schema:
     """Lines and columns from 1, columns in code points, the end past the last character."""
-    position = _map({"line": POSITIVE, "column": POSITIVE})
-    return _map({"start": position, "end": position})
+    position = map_of({"line": POSITIVE, "column": POSITIVE})
+    return map_of({"start": position, "end": position})
 
 
 # ---- check, explain, graph, doctor ---------------------------------------------------------------
 
 
 def _finding() -> Schema:
-    related = _map({"path": NAME, "range": _place(), "message": TEXT})
-    edit = _map({"path": NAME, "range": _place(), "text": TEXT})
-    fix = _map({"title": NAME, "applicability": _one_of(("safe", "unsafe")), "edits": _list(edit)})
-    return _map(
+    related = map_of({"path": NAME, "range": _place(), "message": TEXT})
+    edit = map_of({"path": NAME, "range": _place(), "text": TEXT})
+    fix = map_of({"title": NAME, "applicability": one_of(("safe", "unsafe")), "edits": list_of(edit)})
+    return map_of(
         {
             "path": NAME,
             "rule": NAME,
             "code": NAME,
-            "severity": _one_of(SEVERITIES),
+            "severity": one_of(SEVERITIES),
             "message": NAME,
             "range": _place(),
-            "related": _list(related),
-            "fixes": _list(fix),
+            "related": list_of(related),
+            "fixes": list_of(fix),
         }
     )
 
 
 def _check() -> Schema:
-    summary = _map(dict.fromkeys(SEVERITIES, COUNT))
-    return _map({"version": VERSION, "files": COUNT, "findings": _list(_finding()), "summary": summary})
+    summary = map_of(dict.fromkeys(SEVERITIES, COUNT))
+    return map_of({"version": VERSION, "files": COUNT, "findings": list_of(_finding()), "summary": summary})
 
 
 def _explain() -> Schema:
-    rule = _map(
+    rule = map_of(
         {
             "name": NAME,
             "code": NAME,
-            "severity": _one_of(SEVERITIES),
+            "severity": one_of(SEVERITIES),
             "summary": NAME,
             "fixable": FLAG,
             "documentation": NAME,
         }
     )
-    return _map({"version": VERSION, "rules": _list(rule)})
+    return map_of({"version": VERSION, "rules": list_of(rule)})
 
 
 def _graph() -> Schema:
-    node = _map({"id": NAME, "kind": NAME, "path": TEXT}, {"step": NAME, "action": NAME, "workflow": NAME})
-    edge = _map({"from": NAME, "to": NAME, "kind": NAME}, {"label": TEXT})
-    step = _map({"step": NAME, "workflow": TEXT})
-    failure = _map({"step": TEXT, "how": NAME, "succeeded": _list(NAME)})
-    scope = _map(
+    node = map_of({"id": NAME, "kind": NAME, "path": TEXT}, {"step": NAME, "action": NAME, "workflow": NAME})
+    edge = map_of({"from": NAME, "to": NAME, "kind": NAME}, {"label": TEXT})
+    step = map_of({"step": NAME, "workflow": TEXT})
+    failure = map_of({"step": TEXT, "how": NAME, "succeeded": list_of(NAME)})
+    scope = map_of(
         {
             "path": TEXT,
             "redo": NAME,
             "then": NAME,
-            "failures": _list(failure),
-            "members": _list(NAME),
-            "unsafe": _list(step),
-            "may_hold": _list(step),
+            "failures": list_of(failure),
+            "members": list_of(NAME),
+            "unsafe": list_of(step),
+            "may_hold": list_of(step),
         }
     )
-    finding = _map({"rule": NAME, "severity": _one_of(SEVERITIES), "message": NAME, "range": _place()})
-    parts = {"nodes": _list(node), "edges": _list(edge), "scopes": _list(scope), "findings": _list(finding)}
-    return _map({"version": VERSION, "workflow": TEXT, **parts})
+    finding = map_of({"rule": NAME, "severity": one_of(SEVERITIES), "message": NAME, "range": _place()})
+    parts = {"nodes": list_of(node), "edges": list_of(edge), "scopes": list_of(scope), "findings": list_of(finding)}
+    return map_of({"version": VERSION, "workflow": TEXT, **parts})
 
 
 def _doctor() -> Schema:
-    status = _one_of(("ok", "absent", "slow", "wrong"))
-    check = _map({"name": NAME, "status": status, "found": TEXT, "advice": TEXT})
-    return _map({"version": VERSION, "ok": FLAG, "checks": _list(check)})
+    status = one_of(("ok", "absent", "slow", "wrong"))
+    check = map_of({"name": NAME, "status": status, "found": TEXT, "advice": TEXT})
+    return map_of({"version": VERSION, "ok": FLAG, "checks": list_of(check)})
 
 
 # ---- runs ----------------------------------------------------------------------------------------
@@ -148,31 +147,31 @@ def _doctor() -> Schema:
 
 def _state() -> dict[str, Schema]:
     """What the state of a run tells, however it was come by."""
-    waiting = _map(
-        {"kind": _one_of(WAITS), "path": TEXT},
-        {"deadline": INSTANT, "trigger": NAME, "match": _named(ANYTHING), "run": NAME, "reason": _one_of(HOLDS)},
+    waiting = map_of(
+        {"kind": one_of(WAITS), "path": TEXT},
+        {"deadline": INSTANT, "trigger": NAME, "match": named(ANYTHING), "run": NAME, "reason": one_of(HOLDS)},
     )
     return {
         "version": VERSION,
         "run": NAME,
         "workflow": NAME,
-        "status": _one_of(STATUSES),
+        "status": one_of(STATUSES),
         "result": ANYTHING,
-        "stop": _or_null(_map({"path": TEXT, "reason": ANYTHING})),
-        "cancel": _or_null(_map({"reason": ANYTHING})),
-        "failure": _or_null(_map({"code": NAME, "message": TEXT, "path": TEXT})),
-        "clock": _map({"start": INSTANT, "now": INSTANT}),
-        "bindings": _named(ANYTHING),
-        "waiting": _list(waiting),
-        "holds": _list(_map({"path": TEXT, "reason": _one_of(HOLDS)})),
+        "stop": or_null(map_of({"path": TEXT, "reason": ANYTHING})),
+        "cancel": or_null(map_of({"reason": ANYTHING})),
+        "failure": or_null(map_of({"code": NAME, "message": TEXT, "path": TEXT})),
+        "clock": map_of({"start": INSTANT, "now": INSTANT}),
+        "bindings": named(ANYTHING),
+        "waiting": list_of(waiting),
+        "holds": list_of(map_of({"path": TEXT, "reason": one_of(HOLDS)})),
         "generation": COUNT,
     }
 
 
-def _run_parts() -> dict[str, Schema]:
-    key = _or_null(TEXT)
-    effect = _map({"action": NAME, "key": key, "path": NAME, "count": COUNT, "invocations": POSITIVE})
-    call = _map(
+def run_parts() -> dict[str, Schema]:
+    key = or_null(TEXT)
+    effect = map_of({"action": NAME, "key": key, "path": NAME, "count": COUNT, "invocations": POSITIVE})
+    call = map_of(
         {
             "at": INSTANT,
             "action": NAME,
@@ -180,22 +179,22 @@ def _run_parts() -> dict[str, Schema]:
             "generation": COUNT,
             "attempt": POSITIVE,
             "key": key,
-            "connection": _or_null(TEXT),
-            "arguments": _named(ANYTHING),
-            "answer": _or_null(_one_of(("success", "failure", "ambiguous", "lost", "late"))),
+            "connection": or_null(TEXT),
+            "arguments": named(ANYTHING),
+            "answer": or_null(one_of(("success", "failure", "ambiguous", "lost", "late"))),
         }
     )
     return {
         **_state(),
-        "effects": _list(effect),
-        "calls": _list(call),
+        "effects": list_of(effect),
+        "calls": list_of(call),
         "crashes": COUNT,
-        "history": _map({"records": COUNT, "digest": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}}),
+        "history": map_of({"records": COUNT, "digest": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}}),
     }
 
 
 def _run() -> Schema:
-    return _map(_run_parts())
+    return map_of(run_parts())
 
 
 def _share() -> dict[str, Schema]:
@@ -203,22 +202,34 @@ def _share() -> dict[str, Schema]:
 
 
 def _coverage() -> Schema:
-    numbers = _list(COUNT)
+    numbers = list_of(COUNT)
     place = {"kind": NAME, "path": TEXT, "outcome": TEXT, "line": POSITIVE, "column": POSITIVE, "hits": COUNT}
-    workfile = {"path": NAME, "workflow": TEXT, "played": FLAG, **_share(), "kinds": _named(_map(_share()))}
-    places = _list(_map({**place, "scenarios": numbers}))
-    workfiles = _list(_map({**workfile, "places": places}))
-    return _map({"version": VERSION, **_share(), "scenarios": _list(NAME), "workfiles": workfiles})
+    workfile = {"path": NAME, "workflow": TEXT, "played": FLAG, **_share(), "kinds": named(map_of(_share()))}
+    places = list_of(map_of({**place, "scenarios": numbers}))
+    workfiles = list_of(map_of({**workfile, "places": places}))
+    return map_of({"version": VERSION, **_share(), "scenarios": list_of(NAME), "workfiles": workfiles})
 
 
 def _test() -> Schema:
     outcomes = ("passed", "failed", "error")
-    difference = _map({"at": NAME, "expected": ANYTHING, "actual": ANYTHING}, {"message": TEXT})
-    scenario = _map(
-        {"path": NAME, "outcome": _one_of(outcomes), "differences": _list(difference)}, {"messages": _list(NAME)}
+    difference = map_of({"at": NAME, "expected": ANYTHING, "actual": ANYTHING}, {"message": TEXT})
+    scenario = map_of(
+        {"path": NAME, "outcome": one_of(outcomes), "differences": list_of(difference)}, {"messages": list_of(NAME)}
     )
-    summary = _map(dict.fromkeys(outcomes, COUNT))
-    return _map({"version": VERSION, "scenarios": _list(scenario), "summary": summary}, {"coverage": _coverage()})
+    summary = map_of(dict.fromkeys(outcomes, COUNT))
+    return map_of({"version": VERSION, "scenarios": list_of(scenario), "summary": summary}, {"coverage": _coverage()})
+
+
+def _of_history(name: str) -> Callable[[], Schema]:
+    """A schema that ``workfile_cli.history_reports`` makes; it is loaded when it is asked for."""
+
+    def build() -> Schema:
+        from workfile_cli import history_reports
+
+        made: Callable[[], Schema] = getattr(history_reports, name)
+        return made()
+
+    return build
 
 
 REPORTS: Final[dict[str, Report]] = {
@@ -228,5 +239,9 @@ REPORTS: Final[dict[str, Report]] = {
     "run-report": Report("workfile run --format json", _run),
     "test-report": Report("workfile test --format json", _test),
     "coverage-report": Report("workfile test --coverage-json FILE", _coverage),
+    "reconstruct-report": Report("workfile history reconstruct --format json", _of_history("reconstruct")),
+    "reevaluate-report": Report("workfile history reevaluate --format json", _of_history("reevaluate")),
+    "continue-report": Report("workfile history continue --format json", _of_history("continue_")),
+    "impact-report": Report("workfile history impact --format json", _of_history("impact")),
     "doctor-report": Report("workfile doctor --format json", _doctor),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -73,7 +74,12 @@ def yaml_value(text: str, what: str) -> Any:
         raise click.UsageError(f"{what} is no YAML: {tree.problems[0].message} Quote the text when it is one.")
     if tree.root is None:
         raise click.UsageError(f'{what} has no value: write one, `null`, or `""` for an empty text.')
-    return json_value(tree.root)
+    value = json_value(tree.root)
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise click.UsageError(f"{what} holds a number that is not finite: write another one.") from None
+    return value
 
 
 def _trigger(path: str) -> Any:

@@ -297,7 +297,7 @@ class Session:
         if not self.stepper.started:
             return "nothing was written"
         report = run.report()
-        waits = dict.fromkeys(f"`{each['path']}`" for each in report["waiting"])
+        waits = dict.fromkeys(f"`{each['path']}`" for each in report["waiting"] if each["kind"] != "decision")
         holds = [f"`{each['path']}` ({each['reason']})" for each in report["holds"]]
         status = "about to go on" if run.status in ("suspended", "held") and run.peek() else run.status
         words = f"{status} at {time_text(run.clock)}"

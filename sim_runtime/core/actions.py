@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from analyzer.expressions.faults import CONVERSION, KIND, Fault
+from analyzer.expressions.times import MAX_TIMESTAMP_US
 from analyzer.expressions.values import Marked, Value, is_marked, strip_marks, to_json
 from sim_runtime.core.advance import advance_list, advances
 from sim_runtime.core.calling import (
@@ -34,7 +35,8 @@ from sim_runtime.core.prior import may_repeat
 from sim_runtime.core.transaction import AGAIN, CLOSED, DONE, HELD, OUT, Raised, Tx
 from sim_runtime.history.paths import Address, identity_of
 
-_STANDS: Final = frozenset({"started", "prepared", "due", "reissue"})
+#: In a stopped branch no attempt is begun; one that was begun comes to its end.
+_STANDS: Final = frozenset({"started", "due"})
 
 
 @advances("action")
@@ -155,7 +157,7 @@ def _suppress(tx: Tx, at: Address, call: CallDef, arguments: Value, key: str | N
 
 
 def _dispatch(tx: Tx, at: Address, attempt: Attempt, reissue: int) -> int:
-    data = {"deadline": tx.at + attempt.timeout} if attempt.timeout is not None else {}
+    data = {} if attempt.timeout is None else {"deadline": min(tx.at + attempt.timeout, MAX_TIMESTAMP_US)}
     tx.emit("action.dispatched", identity_of(at), attempt=attempt.attempt, reissue=reissue, **data)
     return CLOSED
 

@@ -13,6 +13,7 @@ import sim_runtime.core.actions
 import sim_runtime.core.constructs
 import sim_runtime.core.waits
 from analyzer.expressions.faults import Fault
+from analyzer.expressions.times import MAX_TIMESTAMP_US
 from analyzer.expressions.values import Value, equal, from_json
 from sim_runtime.core.calling import result_of
 from sim_runtime.core.definition import CallDef, Definition
@@ -215,7 +216,7 @@ def _interrupted(tx: Tx, given: Interrupted) -> None:
         if attempt.timeout is not None:
             # A limit that is still to come stays; one that passed while the executor was down counts anew.
             kept = attempt.deadline if attempt.deadline is not None and attempt.deadline >= tx.at else None
-            data["deadline"] = tx.at + attempt.timeout if kept is None else kept
+            data["deadline"] = min(tx.at + attempt.timeout, MAX_TIMESTAMP_US) if kept is None else kept
         tx.emit("action.dispatched", given.id, attempt=attempt.attempt, reissue=attempt.reissue + 1, **data)
     else:
         tx.emit("action.ambiguous", given.id, attempt=attempt.attempt, code="interrupted")

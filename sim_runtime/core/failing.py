@@ -6,6 +6,7 @@ import hashlib
 from typing import Final
 
 from analyzer.expressions.faults import Fault
+from analyzer.expressions.times import MAX_TIMESTAMP_US
 from analyzer.language.durations import MAX_DURATION_US
 from sim_runtime.core.definition import HandlerDef, RetryDef, StepDef
 from sim_runtime.core.frames import Attempt, Child, Entry, Failure, Frame, Subscription, Wait
@@ -50,7 +51,8 @@ def schedule_retry(tx: Tx, at: Address, step: StepDef, failure: Failure, attempt
     source = "policy"
     if failure.retry_after is not None and failure.retry_after > delay:
         delay, source = failure.retry_after, "server"
-    tx.emit("retry.scheduled", id_, attempt=attempt.attempt + 1, delay=delay, source=source, deadline=tx.at + delay)
+    deadline = min(tx.at + delay, MAX_TIMESTAMP_US)
+    tx.emit("retry.scheduled", id_, attempt=attempt.attempt + 1, delay=delay, source=source, deadline=deadline)
 
 
 # ---- handlers and on_fail -----------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from analyzer.expressions.times import MAX_TIMESTAMP_US
 from analyzer.expressions.values import Value
 from sim_runtime.core.persistent import Items, PMap, same_entries
 from sim_runtime.history.paths import Address
@@ -204,6 +205,11 @@ class Recovering(NamedTuple):
     stage: str = "decided"
     queue: tuple[str, ...] = ()
     undo: Undo | None = None
+
+    @property
+    def until(self) -> int:
+        """When the delay is over; time ends with the year 9999."""
+        return min(self.since + self.delay, MAX_TIMESTAMP_US)
 
 
 class Broken(NamedTuple):

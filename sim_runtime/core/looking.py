@@ -202,7 +202,7 @@ def timers_of(id_: str, frame: Frame) -> Iterator[Timer]:
         elif frame.phase == "dispatched" and info.deadline is not None:
             yield Timer(info.deadline, depth, id_, "attempt")
     if frame.recovery is not None and frame.recovery.stage == "delay":
-        yield Timer(frame.recovery.since + frame.recovery.delay, depth, id_, "delay")
+        yield Timer(frame.recovery.until, depth, id_, "delay")
 
 
 def has_timer(state: State, id_: str, name: str, deadline: int) -> Frame | None:

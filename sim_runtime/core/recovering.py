@@ -69,7 +69,7 @@ def advance_recovery(tx: Tx, at: Address, recovering: Recovering) -> int:
     """Go on with an activation: the delay, the superseding, each compensation, the next generation."""
     stage = recovering.stage
     if stage == "decided" and recovering.delay:
-        tx.emit("timer.set", identity_of(at), timer="delay", deadline=recovering.since + recovering.delay)
+        tx.emit("timer.set", identity_of(at), timer="delay", deadline=recovering.until)
         return BUSY
     if stage == "delay":
         return BUSY

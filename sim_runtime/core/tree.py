@@ -38,8 +38,8 @@ def _rebuild(
     held: int,
     parent_change: Change | None,
 ) -> None:
-    """The frames of ``chain``, those from the root down to ``address``, anew around what ``change`` puts in the place of
-    something; ``opened`` and ``held`` is what it has more than before."""
+    """The frames of ``chain``, those from the root down to ``address``, anew around what ``change`` puts in place
+    of something; ``opened`` and ``held`` is what it has more than before."""
     old, child = change
     for depth in range(len(chain) - 1, -1, -1):
         before = chain[depth]

@@ -10,6 +10,7 @@ from typing import Any, Final
 from analyzer.model.nodes import Workflow, all_steps
 from analyzer.syntax.source import Source
 from analyzer.workspace.project import Project
+from sim_runtime.coverage.excluded import counted
 from sim_runtime.coverage.places import KINDS, NO_BRANCH, Key, Place, places_of
 from sim_runtime.history.paths import CHILD, UNDO, shown_path
 from sim_runtime.history.records import Record
@@ -105,7 +106,8 @@ class Coverage:
             return
         document = project.document(workflow.path)
         source = document.source if document is not None else Source("", workflow.path)
-        self.files[workflow.path] = WorkfileCoverage(workflow.path, workflow.name or "", source, places_of(workflow))
+        places = counted(places_of(workflow), document)
+        self.files[workflow.path] = WorkfileCoverage(workflow.path, workflow.name or "", source, places)
         callees = {step.path: step.callee for step in all_steps(workflow) if step.callee is not None}
         self._callees[workflow.path] = callees
         for callee in callees.values():

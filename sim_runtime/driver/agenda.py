@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from analyzer.expressions.times import MAX_TIMESTAMP_US
 from sim_runtime.core.definition import Definition
 from sim_runtime.core.looking import Timer
 from sim_runtime.core.places import order_of
@@ -67,7 +68,7 @@ class Outside:
         if order is None:
             self.count += 1
             order = self.count
-        heapq.heappush(self._queue(item), Queued(due, order, item))
+        heapq.heappush(self._queue(item), Queued(min(due, MAX_TIMESTAMP_US), order, item))
 
     def _queue(self, item: Event | Decision | Cancellation) -> list[Queued]:
         if isinstance(item, Event):

@@ -164,7 +164,7 @@ def _of_recovery(path: str, frame: Frame, found: list[dict[str, Json]]) -> None:
     recovery = frame.recovery
     assert recovery is not None
     if recovery.stage == "delay":
-        deadline = time_text(recovery.since + recovery.delay)
+        deadline = time_text(recovery.until)
         found.append({"kind": "recovery_delay", "path": path, "deadline": deadline})
     undo = recovery.undo
     if undo is None:

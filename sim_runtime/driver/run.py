@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from analyzer.expressions.times import MAX_TIMESTAMP_US
 from analyzer.memory import paused_collection
 from sim_runtime.core.decide import can_fire, refusal_of, transact
 from sim_runtime.core.definition import Definition
@@ -120,7 +121,8 @@ class Run:
         self._outside = Outside()
         self._timers = Timers(definition)
         self._answers: list[_Pending] = []
-        self._lost: dict[str, bool] = {}
+        # The calls whose answers a crash lost, each with the place that its answer had among those of one instant.
+        self._lost: dict[str, int] = {}
         self._waiting_decisions: list[Decision] = []
         self._crash_points = CrashPoints(self.script.crashes)
         self._circles = Circles()
@@ -208,13 +210,13 @@ class Run:
                 return
             if until is not None and due > until:
                 if not self.over:
-                    self.now = until
+                    self.now = min(until, MAX_TIMESTAMP_US)
                 return
             self.now = max(self.now, due)
 
     def advance(self, span_us: int) -> None:
         """Move the clock, settling everything that is due on the way."""
-        target = self.now + span_us
+        target = min(self.now + span_us, MAX_TIMESTAMP_US)
         self.settle()
         while (due := self.next_due()) is not None and due <= target:
             self.now = max(self.now, due)
@@ -310,8 +312,8 @@ class Run:
         return None if place is None else Queued(self.now, _AWAITED, self._waiting_decisions.pop(place))
 
     def peek(self) -> list[Record]:
-        """What ``step`` writes next of what is runnable at this instant; nothing is written. Empty where there is no such
-        thing, or where something else comes first."""
+        """What ``step`` writes next of what is runnable at this instant; nothing is written. Empty where there is no
+        such thing, or where something else comes first."""
         if self.down or self._start is not None or self._partly is not None:
             return []
         if self._peeked is None or self._peeked[0] is not self.state or self._peeked[1] != self.now:
@@ -378,7 +380,7 @@ class Run:
                 self._outside.put(source.item, source.due, source.order)
         elif source is not None:
             self._settle_call(source, "lost")
-            self._lost[source.given.id] = True
+            self._lost[source.given.id] = source.order
 
     def _follow(self, records: Sequence[Record]) -> None:
         """Do what the records announce."""
@@ -412,8 +414,8 @@ class Run:
     # ---- calls ----------------------------------------------------------------------------------
 
     def _dispatch(self, record: Record) -> None:
-        lost = self._lost.pop(record.id, False)
-        call = call_of(self.state, record, interrupted=lost and record.data["reissue"] > 0)
+        lost = self._lost.pop(record.id, None)
+        call = call_of(self.state, record, interrupted=lost is not None and record.data["reissue"] > 0)
         answer = self.world.dispatch(call)
         self.calls.append(
             {
@@ -431,10 +433,11 @@ class Run:
         place = len(self.calls) - 1
         if answer.kind == "none":
             return
-        due = self.now + answer.latency_us
-        if call.effect == "read" and call.interrupted and self._is_alone(record.id, due):
-            due = self.now
-        heapq.heappush(self._answers, _Pending(due, record.seq, answered(answer, record), place))
+        due, order = min(self.now + answer.latency_us, MAX_TIMESTAMP_US), record.seq
+        if call.effect == "read" and call.interrupted and lost is not None:
+            order = lost
+            due = self.now if self._is_alone(record.id, due) else due
+        heapq.heappush(self._answers, _Pending(due, order, answered(answer, record), place))
 
     def _is_alone(self, id_: str, due: int) -> bool:
         """Whether nothing else happens by time, so that an answer which is there before ``due`` overtakes nothing."""
@@ -454,7 +457,7 @@ class Run:
         self.down = True
         for pending in self._answers:
             self._settle_call(pending, "lost")
-            self._lost[pending.given.id] = True
+            self._lost[pending.given.id] = pending.order
         self._answers = []
         self._timers = Timers(self.definition)
         self.state = EMPTY
@@ -462,15 +465,15 @@ class Run:
 
     def resume(self, down_us: int = 0) -> None:
         """The executor is back after ``down_us``: the store is read and folded again."""
-        self.now += down_us
+        self.now = min(self.now + down_us, MAX_TIMESTAMP_US)
         self.records = self._store.records(self.run_id)
         self.state = fold(self.records)
         self.down = False
         self._timers = Timers(self.definition, timers(self.state))
         for flight in flights(self.state):
-            self._lost[flight.id] = True
+            order = self._lost.setdefault(flight.id, flight.seq)
             given = Interrupted(self.now, flight.seq, flight.id, flight.scope)
-            heapq.heappush(self._answers, _Pending(self.now, flight.seq, given, -1))
+            heapq.heappush(self._answers, _Pending(self.now, order, given, -1))
 
     # ---- from outside, now ----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from hashlib import sha256
-from json.encoder import c_make_encoder, encode_basestring
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from analyzer.expressions.faults import Fault

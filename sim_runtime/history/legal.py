@@ -255,7 +255,10 @@ def _dispatched(state: State, record: Record, at: Address) -> str | None:
 
 
 def _answered(state: State, record: Record, at: Address) -> str | None:
-    possible = record.kind == "action.failed" and record.data["effect"] == "possible"
+    effect = record.data["effect"] if record.kind == "action.failed" else "none"
+    if effect not in ("none", "possible", "happened"):
+        return f"`{effect}` is nothing that is known of an effect"
+    possible = effect == "possible"
     attempt = _attempt(state, at, "ambiguous" if possible else "dispatched")
     if attempt is None:
         return "no call is out whose outcome it could be"

@@ -19,7 +19,7 @@ from sim_runtime.history.encoding import BadRecord, record_of
 from sim_runtime.history.header import Header, header_of
 from sim_runtime.history.quick import QuickReader
 from sim_runtime.history.records import COMMON_FIELDS, ENDS, KINDS, Field, Record
-from sim_runtime.history.refusal import WITHHELD, Refusal, Refused, is_withheld
+from sim_runtime.history.refusal import WITHHELD, WRITTEN, Refusal, Refused, is_withheld
 
 MAX_BYTES: Final = 1 << 30
 MAX_LINE: Final = 1 << 26
@@ -56,14 +56,15 @@ class History:
         return self.digests[-1] if self.digests else self.header.digest
 
 
-def load_history(path: str) -> History:
-    """The history of a file. Raises ``Refused``; a file that cannot be read is refused as ``absent``."""
+def load_history(path: str, *, unfinished: bool = False) -> History:
+    """The history of a file. Raises ``Refused``; a file that cannot be read is refused as ``absent``, and so is one
+    that ends before its first boundary, unless it may be ``unfinished``: it then has no records."""
     try:
         size = Path(path).stat().st_size
         if size > MAX_BYTES:
             raise _at_header("inconsistent", f"it has {size:,} bytes, and at most {MAX_BYTES:,} are read")
         with Path(path).open("rb") as stream:
-            return read_history(stream)
+            return read_history(stream, unfinished=unfinished)
     except OSError as error:
         raise _at_header("absent", f"it cannot be read: {error.strerror or error}") from None
 
@@ -80,8 +81,8 @@ def read_header(path: str) -> Header:
     return _header(first)
 
 
-def read_history(lines: Iterable[bytes]) -> History:
-    """The history of lines, each with its line break (the last one's may be missing). Raises ``Refused``."""
+def read_history(lines: Iterable[bytes], *, unfinished: bool = False) -> History:
+    """The history of lines, each with its line break (the last one's may be missing); as ``load_history``."""
     numbered = enumerate(_not_empty(lines), 1)
     first = next(numbered, None)
     if first is None:
@@ -90,7 +91,7 @@ def read_history(lines: Iterable[bytes]) -> History:
     reader = _Reader(history)
     for number, line in numbered:
         reader.read(number, line)
-    reader.finish()
+    reader.finish(unfinished)
     return history
 
 
@@ -184,7 +185,7 @@ class _Reader:
             raise self.refused(json_, "absent", f"its data lacks {', '.join(f'`{n}`' for n in missing)}", missing)
         for name, value in data.items():
             declared = fields.get(name) or COMMON_FIELDS.get(name)
-            if declared is None or not _has_type(declared, value):
+            if declared is None or not _has_type(name, declared, value):
                 what = "is no field of its kind" if declared is None else f"is no {declared.type}"
                 raise self.refused(json_, "inconsistent", f"`{name[:40]}` in its data {what}")
 
@@ -222,14 +223,15 @@ class _Reader:
         if record.data["standard_version"] != header.standard_version:
             raise self.refused_at(record, "inconsistent", "it is of another Standard version than the header")
 
-    def finish(self) -> None:
+    def finish(self, unfinished: bool) -> None:
         history = self.history
-        if not self.usable:
+        if not self.usable and not (unfinished and history.records):
+            self.expected = 1
             raise self.refused(None, "absent", "it has no durable boundary", ("run.accepted",))
         history.cut = len(history.records) - self.usable
         del history.records[self.usable :]
         del history.digests[self.usable :]
-        last = history.records[-1].seq
+        last = history.records[-1].seq if history.records else 0
         history.withheld = [each for each in history.withheld if each.seq <= last]
 
     def refused_at(self, record: Record, reason: str, message: str, missing: tuple[str, ...] = ()) -> Refused:
@@ -257,7 +259,7 @@ def shape_is_sound(kind: str, data: Any) -> bool:
     fields = KINDS[kind].fields
     for name, value in data.items():
         declared = fields.get(name) or COMMON_FIELDS.get(name)
-        if declared is None or not _has_type(declared, value):
+        if declared is None or not _has_type(name, declared, value):
             return False
     return all(each.optional or name in data for name, each in fields.items())
 
@@ -283,8 +285,8 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"`{name}` is no number")
 
 
-def _has_type(declared: Field, value: Any) -> bool:
-    if declared.type == "value" or is_withheld(value):
+def _has_type(name: str, declared: Field, value: Any) -> bool:
+    if declared.type == "value" or (name in WRITTEN and is_withheld(value)):
         return True
     if declared.type == "integer":
         return type(value) is int

@@ -24,7 +24,7 @@ from analyzer.workspace.overlays import merge_overlay
 from sim_runtime.history.canonical import yaml_of
 from sim_runtime.history.header import Header
 from sim_runtime.history.records import KINDS
-from sim_runtime.history.refusal import WITHHELD, is_withheld
+from sim_runtime.history.refusal import WITHHELD, WRITTEN, is_withheld
 
 Json = dict[str, Any]
 Paths = tuple[tuple[str, ...], ...]
@@ -33,8 +33,6 @@ SHORT_TEXT: Final = 4
 SMALL_NUMBER: Final = 1_000
 MAX_SECRETS: Final = 10_000
 
-#: Text fields that people or expressions wrote, where a value may have got into.
-_WRITTEN: Final = frozenset({"message", "key", "base", "delivery", "reason", "ends"})
 #: Record kind to the class of what it holds, where it is not ``result``.
 _CLASSES: Final = {
     "run.accepted": "inputs",
@@ -245,7 +243,7 @@ def _follow(json: Json, secrets: _Secrets) -> Json:
     changed = dict(data)
     for name, value in data.items():
         field = fields.get(name)
-        if field is not None and (field.type in ("value", "list") or name in _WRITTEN):
+        if field is not None and (field.type in ("value", "list") or name in WRITTEN):
             own = "trigger" if name == "trigger" and field.type == "value" else class_
             changed[name] = _hidden(value, own, f"/{name}", secrets.holds, taken)
     return {**json, "data": _without_kinds(changed, taken)} if taken else json

@@ -18,6 +18,9 @@ REASONS: Final[dict[str, str]] = {
 CLASSES: Final = ("inputs", "trigger", "arguments", "result", "event.payload", "operator.decision")
 WITHHELD: Final = "$withheld"
 
+#: Text fields that people or expressions wrote, where a value that is withheld may have got into.
+WRITTEN: Final = frozenset({"message", "key", "base", "delivery", "reason", "ends"})
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

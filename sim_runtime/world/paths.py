@@ -15,7 +15,8 @@ Target: TypeAlias = Workflow | State | Step | StepList | Call
 MAX_PATHS: Final = 5_000
 MAX_DEPTH: Final = 64
 
-_SEGMENT = re.compile(r"\[\d{1,9}\]|/|\([^/]*?\)(?=[.\[/]|\Z)|[^.\[/()]+")
+#: Reserved segments end where a path can go on; the text of a case may hold anything else.
+_SEGMENT = re.compile(r"\[\d{1,9}\]|/|\(case:.*?\)(?=[.\[/]|\Z)|\([^/]*?\)(?=[.\[/]|\Z)|[^.\[/()]+", re.DOTALL)
 _INDEX = re.compile(r"\[\d+\]")
 
 

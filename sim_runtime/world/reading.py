@@ -7,6 +7,7 @@ which the Workfile is needed. Reading goes on past a fault: the faulty part is l
 from __future__ import annotations
 
 import os
+from math import isfinite
 from typing import Any, Final
 
 from analyzer.expressions.schema_faults import json_value, key_text
@@ -84,6 +85,7 @@ class _Reader(ValueReader):
         if keys is None or not isinstance(root, Mapping):
             return scenario
         scenario.root = root
+        self.numbers(root)
         workfile = self.value(keys, SCENARIO_KEYS["workfile"])
         if workfile:
             scenario.workfile = os.path.normpath(os.path.join(os.path.dirname(self.path), workfile))  # noqa: PTH118, PTH120
@@ -106,6 +108,18 @@ class _Reader(ValueReader):
         if "expect" in keys:
             scenario.expect = _ExpectReader(self).read(keys["expect"])
         return scenario
+
+    def numbers(self, root: Node) -> None:
+        """Report the numbers that JSON does not have; there is no way to record them."""
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Mapping):
+                stack.extend(entry.value for entry in node.entries)
+            elif isinstance(node, Sequence):
+                stack.extend(node.items)
+            elif isinstance(node, Scalar) and isinstance(node.value, float) and not isfinite(node.value):
+                self.report(node, f"`{shown(node.text)}` is no number that can be recorded: write a finite one.")
 
     # Answers.
 
@@ -368,7 +382,9 @@ def read_decision(text: str, on: str, actor: str) -> Decision | str:
     if tree.root is None:
         return f"A decision is missing; {_DECISIONS}."
     key = Scalar(0, 0, "decide", "decide")
-    decision = _Reader("", problems).decided(Entry(key, tree.root), on, actor)
+    reader = _Reader("", problems)
+    reader.numbers(tree.root)
+    decision = reader.decided(Entry(key, tree.root), on, actor)
     if decision is None or problems.items:
         return problems.items[0].message if problems.items else f"This is no decision; {_DECISIONS}."
     return decision

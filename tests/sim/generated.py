@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -188,10 +189,12 @@ class FunctionalWorld:
         self.counts: dict[str, int] = {}
         self.done: dict[str, Any] = {}
         self.once: dict[tuple[str, int], int] = {}
+        self.reads: dict[str, tuple[Answer, int]] = {}
 
     def fork(self) -> FunctionalWorld:
         copy = FunctionalWorld(self.seed, self.trouble, self.latency)
         copy.counts, copy.done, copy.once = dict(self.counts), dict(self.done), dict(self.once)
+        copy.reads = dict(self.reads)
         return copy
 
     def draw(self, *what: object) -> float:
@@ -201,6 +204,18 @@ class FunctionalWorld:
     def dispatch(self, call: Call) -> Answer:
         about = (call.id, call.attempt, call.generation)
         latency = int(self.draw("latency", *about) * 3) * 60_000_000 if self.latency else 0
+        if call.effect == "read":
+            return self.read(call, latency)
+        return self.write(call, latency)
+
+    def read(self, call: Call, latency: int) -> Answer:
+        if not call.interrupted:
+            self.reads[call.id] = self.write(call, latency), call.at + latency
+        answer, due = self.reads[call.id]
+        return replace(answer, latency_us=max(due - call.at, 0))
+
+    def write(self, call: Call, latency: int) -> Answer:
+        about = (call.id, call.attempt, call.generation)
         identity = self.identity(call)
         known = self.done.get(identity) if identity else None
         if known is not None:

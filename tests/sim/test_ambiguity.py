@@ -90,7 +90,9 @@ def test_a_reissue_hold_is_decided_like_halt() -> None:
     answers = {"a": [unknown()] * 4 + [ok("x")]}
     assert run(text, answers, decisions=[succeed("a", "op")]).report()["bindings"] == {"a": {"value": "op"}}
     assert run(text, answers, decisions=[give_up("a", "nope")]).report()["failure"]["code"] == "nope"
-    assert run(text, answers, decisions=[reissue("a")]).report()["bindings"] == {"a": {"value": "x"}}
+    made = run(text, answers, decisions=[reissue("a")])
+    assert made.report()["bindings"] == {"a": {"value": "x"}}
+    assert [each.data["reissue"] for each in made.records if each.kind == "action.dispatched"] == [0, 1, 2, 3, 4]
 
 
 def test_reissues_after_crashes_are_counted() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.lab import H, M, S, calls, fail, first, make, ok, outside, run, succeed, trace, unknown
+from tests.sim.lab import H, M, S, calls, fail, first, make, ok, outside, reissue, run, succeed, trace, unknown
 
 LOOP = """
 inputs: { xs: "list[string]" }
@@ -250,3 +250,20 @@ def test_a_failure_that_a_standing_sibling_could_handle_waits_with_it() -> None:
     assert made.report()["failure"]["code"] == "first"
     assert calls(made) == ["fan.left.a", "fan.right.g.b"]
     assert made.clock == made.start_us + 2 * M
+
+
+def test_a_held_sibling_that_an_operator_has_sent_again_comes_to_its_end_before_the_failure_acts() -> None:
+    made = run(
+        """
+        steps:
+          - p:
+              wf.parallel:
+                l: [ { a: { lab.pay: {} } }, { b: { lab.get: {} } } ]
+                r: [ { w: { wf.wait: 1h } }, { c: { lab.get: {} } } ]
+        """,
+        {"p.l.a": [unknown()] * 4 + [ok("x")], "p.r.c": [fail()]},
+        decisions=[reissue("p.l.a", at=2 * H)],
+    )
+    assert made.status == "failed"
+    assert first(made, "step.succeeded", "p.l.a").at == made.start_us + 2 * H
+    assert calls(made) == ["p.l.a"] * 4 + ["p.r.c", "p.l.a"]

@@ -79,6 +79,7 @@ def _unfired(found: Continuation) -> bool:
 
 def report_text(found: Continuation, report: dict[str, Any], colour: ColourChoice) -> str:
     """What was taken over, what not, and what the run came to."""
+    from sim_runtime.history.paths import shown_path as paths
     from sim_runtime.replay.divergence import CAUSES
     from workfile_cli.run import text_report_of
 
@@ -99,7 +100,7 @@ def report_text(found: Continuation, report: dict[str, Any], colour: ColourChoic
         lines.append(f"  discarded {_numbers(report['discarded'])}")
     for each in found.plan.effects:
         state = "may be taken over" if each["reusable"] else "is not taken over"
-        lines.append(f"  effect    of `{each['action']}` at `{each['id']}` may stand outside, and {state}")
+        lines.append(f"  effect    of `{each['action']}` at `{paths(each['id'])}` may stand outside, and {state}")
     head = "".join(style(line, "plain") + "\n" for line in lines)
     new = found.run.records[len(found.run.records) - found.written :]
     return head + text_report_of(new, found.run.start_us, report, colour)

@@ -89,8 +89,8 @@ def divergence_text(result: Result, colour: ColourChoice) -> str:
     lines = [
         f"  record    {found['seq']}, `{found['kind']}`{place}, generation {found['generation']}",
         f"  cause     {found['cause']}: {CAUSES[found['cause']]}",
-        f"  expected  {_record(found['recorded'])}",
-        f"  got       {_record(found['evaluated'])}",
+        f"  expected  {_record(found['recorded'], result.fields)}",
+        f"  got       {_record(found['evaluated'], result.fields)}",
     ]
     if result.place is not None:
         path, line, column, text = result.place
@@ -99,10 +99,12 @@ def divergence_text(result: Result, colour: ColourChoice) -> str:
     return "".join(style(line, "plain") + "\n" for line in lines)
 
 
-def _record(shown: dict[str, Any] | None) -> str:
+def _record(shown: dict[str, Any] | None, fields: tuple[str, ...]) -> str:
+    """A record on one line: of two of a kind the fields that differ."""
     if shown is None:
         return "nothing"
-    data = {key: value for key, value in shown["data"].items() if key not in ("id", "kinds", "run")}
+    hidden = ("id", "kinds", "run")
+    data = {key: each for key, each in shown["data"].items() if (key in fields if fields else key not in hidden)}
     text = json.dumps(data, ensure_ascii=False)
     place = f" at `{shown['path']}`" if shown["path"] else ""
     return f"`{shown['kind']}`{place} {text if len(text) <= 160 else text[:159] + '…'}"

@@ -437,3 +437,22 @@ def test_places_have_parents_that_explain_them(tmp_path: Path) -> None:
     parent = places["start.a", "step", "run"].parent
     assert parent is places["start", "state", "entered"]
     assert places["start", "route", "0"].parent is parent
+
+
+def test_a_comment_takes_places_out_of_the_count(tmp_path: Path) -> None:
+    text = """
+    steps:
+      - a: { lab.get: {} }
+      # workfile: no cover - only for a drill
+
+      # another comment
+      - drill:
+          wf.if: "{{ false }}"
+          then: [ { b: { lab.get: {} } } ]
+      - c:
+          wf.group:
+            - d: { lab.get: {} }  # workfile: no cover
+            - e: { lab.get: {} }
+    """
+    found = hits(play(put(tmp_path, text), ""))
+    assert {path for path, _, _ in found} == {"a", "c", "c.e"}
