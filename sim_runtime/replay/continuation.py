@@ -7,6 +7,7 @@ execution after them (profile: Continuation from History). The history that it c
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -252,9 +253,20 @@ def _decisions(plan: Plan, evaluation: Evaluation) -> list[Record]:
     return found
 
 
+def _is_answer(record: Record) -> bool:
+    """Whether the outside answered a call there; a call that was interrupted is answered when it is made again."""
+    data = record.data
+    if record.kind.partition(".")[0] not in ("action", "compensation") or data.get("effect") == "possible":
+        return False
+    return record.kind.endswith(("succeeded", "failed", "ambiguous")) and data.get("code") != "interrupted"
+
+
 def remind(world: SimulatedWorld, records: list[Record]) -> None:
-    """Let the simulated outside know of the effects that the history tells of."""
+    """Let the simulated outside know of the calls and effects that the history tells of."""
     prepared: dict[str, dict[str, Json]] = {}
+    answered = Counter(each.path for each in records if _is_answer(each))
+    for path, times in answered.items():
+        world.count_calls(path, times)
     for record in records:
         if record.kind in ("action.prepared", "compensation.prepared"):
             prepared[record.id] = record.data

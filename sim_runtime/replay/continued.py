@@ -79,7 +79,7 @@ class ContinuedRun(Run):
                 event = Event(data["trigger"], data["delivery"], json_of(data["payload"]))
                 self._outside.put(event, max(self.now, record.at))
             else:
-                failure = data.get("failure") or {}
+                failure = data["failure"] if data["decision"] == "fail" else {}
                 decision = Decision(
                     record.id,
                     data["actor"],

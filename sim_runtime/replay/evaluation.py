@@ -22,6 +22,7 @@ from sim_runtime.replay.definitions import Chosen, chosen, refuse_other_zones
 from sim_runtime.replay.divergence import Divergence, divergence_of
 from sim_runtime.replay.inputs import PASSED_ON, input_of, transactions
 from sim_runtime.replay.reading import refusal_at, validate
+from sim_runtime.samples import NoSample
 
 #: Records whose values nothing later depends on.
 _NEVER_USED: Final = frozenset({"late_result.recorded", "event.refused"})
@@ -53,6 +54,8 @@ def reevaluate(history: History, definition: Chosen | None = None) -> Evaluation
     """
     if definition is None:
         definition = chosen(history.header)
+    if not history.records:
+        return Evaluation()  # an executor that died before its first boundary decided nothing
     validate(history)
     refuse_withheld(history)
     if definition.is_pinned:
@@ -81,7 +84,11 @@ def evaluate(history: History, definition: Chosen, run_id: str | None = None) ->
                     found.state = evolve(found.state, record)
                 found.records.extend(recorded)
                 continue
-            evaluated, state = transact(found.state, definition.definition, input_of(found.state, recorded[0], run_id))
+            try:
+                given = input_of(found.state, recorded[0], run_id)
+                evaluated, state = transact(found.state, definition.definition, given)
+            except NoSample as error:
+                raise Refused(refusal_at(recorded[0], "unsupported_definition", str(error))) from None
             place = _first_not_met(recorded, evaluated, comparison)
             if place is not None:
                 found.evaluated = evaluated

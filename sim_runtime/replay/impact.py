@@ -260,7 +260,8 @@ def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged]) -> lis
         explanation = explain(evaluation.divergence, history.header, chosen, pinned)
         close = [each for each in changes if each.change in explanation.changes] or _at(changes, evaluation.divergence)
         for each in close:
-            each.runs.append(run)
+            if run not in each.runs:
+                each.runs.append(run)
         unsafe = [each["id"] for each in plan.effects if each["idempotency"] == "none"]
         holds = sorted({static_path(each) for each in (*plan.orphans, *unsafe)})
         class_ = UNSAFE if holds else SUCCESSOR

@@ -167,7 +167,8 @@ def _event(state: State, record: Record) -> Input:
 
 def _decided(_state: State, record: Record) -> Input:
     data = record.data
-    failure = data.get("failure") or {}
+    told = data.get("failure")
+    failure = told if isinstance(told, dict) else {}
     return Decided(
         record.at,
         record.id,

@@ -30,8 +30,9 @@ _CHUNK: Final = 8
 
 @dataclass(slots=True)
 class Result:
-    """What became of one history. ``place`` is file, line, column and line's text where it diverges; ``changes`` are in
-    words. ``span`` is the place in the text of ``workflow``'s file, the Workfile in which it diverges."""
+    """What became of one history. ``place`` is file, line, column and line's text where it diverges; ``changes`` are
+    in words; ``fields`` are those of the record that differ. ``span`` is the place in the text of the file of
+    ``workflow``, the Workfile in which it diverges."""
 
     path: str
     run: str | None
@@ -42,6 +43,7 @@ class Result:
     place: tuple[str, int, int, str] | None = None
     changes: list[str] = field(default_factory=list)
     span: tuple[int, int] | None = None
+    fields: tuple[str, ...] = ()
     workflow: str | None = None
 
     def json(self) -> dict[str, Json]:
@@ -102,6 +104,7 @@ class _Worker:
     def tell(self, found: Result, evaluation: Evaluation, history: History, chosen: Chosen) -> None:
         assert evaluation.divergence is not None
         found.divergence = evaluation.divergence.json()
+        found.fields = evaluation.divergence.fields
         explanation = explain(evaluation.divergence, history.header, chosen, self.pinned)
         found.changes = [each.words for each in explanation.changes]
         found.workflow = explanation.workflow.name if explanation.workflow is not None else None

@@ -23,17 +23,19 @@ class NoBoundary(ValueError):
 
 
 def read(path: str) -> History:
-    """The history of a file: its lines, pins, digests and shapes are sound. Raises ``Refused``."""
+    """The history of a file: its lines, pins, digests and shapes are sound. One that ends before its first boundary has
+    no records. Raises ``Refused``."""
     with paused_collection():
-        return load_history(path)
+        return load_history(path, unfinished=True)
 
 
 def validate(history: History, keep: int | None = None) -> State:
     """Check every transition of a history; the state after its record ``keep`` (the last one when not given).
 
     Raises:
-        Refused: a record contradicts those before it; it is the boundary of the refusal.
+        Refused: a record contradicts those before it; it is the boundary of the refusal. Or there is none.
     """
+    refuse_empty(history)
     records = history.records
     keep = records[-1].seq if keep is None else keep
     hidden = bool(history.withheld)
@@ -48,6 +50,14 @@ def validate(history: History, keep: int | None = None) -> State:
                 kept = state.copy()
                 state.making = object()  # what is kept changes no more
     return kept
+
+
+def refuse_empty(history: History) -> None:
+    """Refuse a history that ended before its first boundary: nothing of it was durable."""
+    if not history.records:
+        boundary = {"seq": 1, "kind": None, "path": None}
+        message = "The history cannot be used from record 1 on: it ends before its first durable boundary."
+        raise Refused(Refusal("absent", boundary, message, ("run.started",)))
 
 
 def refusal_at(record: Record, reason: str, message: str, missing: tuple[str, ...] = ()) -> Refusal:
@@ -77,6 +87,7 @@ def boundary_at(history: History, at: str | None) -> Record:
         NoBoundary: it is none of these, or nothing is there.
         Refused: there is no boundary at or before it.
     """
+    refuse_empty(history)
     if at is None:
         return history.records[-1]
     text = at.strip()

@@ -18,7 +18,7 @@ from sim_runtime.history.load import History
 from sim_runtime.history.paths import UNDO, shown_path
 from sim_runtime.history.records import Record
 from sim_runtime.replay.observing import ambiguous, bindings, entries, in_progress
-from sim_runtime.replay.reading import boundary_before, validate
+from sim_runtime.replay.reading import boundary_before, refuse_empty, validate
 
 Json: TypeAlias = Any
 
@@ -97,6 +97,7 @@ def reconstruct(history: History, seq: int | None = None) -> Reconstruction:
         Refused: the history contradicts itself somewhere, or has no boundary there.
         NoBoundary: ``seq`` is no number of a record.
     """
+    refuse_empty(history)
     at = history.records[-1] if seq is None else boundary_before(history, seq)
     return Reconstruction(history, at, validate(history, at.seq))
 

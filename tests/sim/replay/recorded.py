@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 from sim_runtime.driver.run import Run
@@ -12,7 +13,6 @@ from sim_runtime.history.chain import export_lines
 from sim_runtime.history.header import Header
 from sim_runtime.history.load import History, read_history
 from sim_runtime.history.pins import pins_of
-from sim_runtime.history.refusal import Refused
 from sim_runtime.replay.definitions import Chosen
 from sim_runtime.simulation import Prepared
 from sim_runtime.world.scenario import Scenario
@@ -32,15 +32,16 @@ def history_of(run: Run, text: str, *children: str) -> History:
     return read_history(lines_of_run(run, text, *children))
 
 
-def prefixes(lines: Sequence[bytes]) -> list[History]:
-    """The history cut after each record, as far as it has a durable boundary."""
+def prefixes(lines: Sequence[bytes], random: Random | None = None, most: int = 0) -> list[History]:
+    """The history cut after each record, as far as it has a durable boundary; with ``random`` some of them."""
+    counts = list(range(2, len(lines) + 1))
+    if random is not None:
+        counts = random.sample(counts, min(most, len(counts)))
     found = []
-    for count in range(2, len(lines) + 1):
-        try:
-            found.append(read_history(lines[:count]))
-        except Refused as error:
-            if error.refusal.reason != "absent":
-                raise
+    for count in counts:
+        history = read_history(lines[:count], unfinished=True)
+        if history.records:
+            found.append(history)
     return found
 
 

@@ -8,60 +8,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
 
 from analyzer.workspace.project import forget_projects
 from sim_runtime.history.refusal import REASONS
 from sim_runtime.replay.divergence import CAUSES
-from sim_runtime.simulation import Changes, simulate
+from tests.sim.replay.shop import HISTORY, MANIFEST, ORDER, record
 from workfile_cli.group import cli
-
-MANIFEST = """
-connector: shop
-version: 1.0.0
-actions:
-  look: { effect: read, input: { n: integer }, output: { ok: boolean } }
-  charge: { effect: write, idempotency: keyed, input: { n: integer }, output: { id: string } }
-  send: { effect: write, idempotency: none, input: { n: integer }, output: { id: string } }
-triggers:
-  paid: { source: external, payload: { id: string }, correlate_on: [id] }
-"""
-ORDER = """workfile: "1.0"
-name: order
-inputs: { n: integer }
-steps:
-  - look: { shop.look: { n: "{{ inputs.n }}" } }
-  - charge: { shop.charge: { n: "{{ inputs.n }}" } }
-  - tell: { wf.call: tell, inputs: { n: "{{ inputs.n }}" } }
-  - paid: { wf.wait_for: shop.paid, match: { id: x }, timeout: 1h }
-result: "{{ charge.id }}"
-"""
-TELL = """workfile: "1.0"
-name: tell
-inputs: { n: integer }
-steps:
-  - send: { shop.send: { n: "{{ inputs.n }}" }, on_unknown: halt }
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a recorded run in ``histories``; the working directory."""
-    (tmp_path / "connectors").mkdir()
-    (tmp_path / "connectors" / "shop.connector.yaml").write_text(MANIFEST)
-    (tmp_path / "workfile.toml").touch()
-    (tmp_path / "order.workfile.yaml").write_text(ORDER)
-    (tmp_path / "tell.workfile.yaml").write_text(TELL)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "histories").mkdir()
-    record(tmp_path, 1)
-    return tmp_path
-
-
-def record(folder: Path, number: int) -> Path:
-    simulation = simulate(str(folder / "order.workfile.yaml"), changes=Changes(inputs={"n": number}))
-    path = folder / "histories" / f"run{number}.history.jsonl"
-    path.write_text("".join(simulation.history_lines()), encoding="utf-8")
-    return path
+from workfile_cli.reports import schema
 
 
 def call(*arguments: str) -> Result:
@@ -69,8 +23,11 @@ def call(*arguments: str) -> Result:
 
 
 def answer(*arguments: str) -> tuple[int, Any]:
+    """The exit code and the report, which is what its schema says."""
     done = call(*arguments, "--format", "json")
-    return done.return_value, json.loads(done.stdout)
+    report = json.loads(done.stdout)
+    assert [each.message for each in Draft202012Validator(schema(f"{arguments[0]}-report")).iter_errors(report)] == []
+    return done.return_value, report
 
 
 def edit(folder: Path, name: str, old: str, new: str) -> str:
@@ -87,9 +44,6 @@ def edit(folder: Path, name: str, old: str, new: str) -> str:
     (other / name).write_text(text.replace(old, new))
     forget_projects()
     return str(other / name)
-
-
-HISTORY = "histories/run1.history.jsonl"
 
 
 def test_reconstruct(folder: Path) -> None:

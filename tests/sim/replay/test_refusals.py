@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -269,3 +270,18 @@ def test_runs_of_every_kind_are_usable() -> None:
         assert replay.reevaluate(history).compatible
         assert replay.reconstruct(history).state == each.state
         assert replay.continue_(history).finish().run.status in ("held", "succeeded", "cancelled", "failed", "stopped")
+
+
+def test_a_history_that_ends_before_its_first_boundary(tmp_path: Path) -> None:
+    """Its run decided nothing that was durable: there is nothing to show or to go on from, and nothing that differs."""
+    path = tmp_path / "short.history.jsonl"
+    path.write_bytes(b"".join(lines()[:2]))
+    history = replay.read(str(path))
+    assert replay.reevaluate(history).compatible
+    for operation in (replay.reconstruct, replay.continue_):
+        with pytest.raises(Refused) as caught:
+            operation(history)  # type: ignore[operator]
+        assert caught.value.refusal.json()["reason"] == "absent"
+    path.write_bytes(lines()[0])
+    with pytest.raises(Refused):
+        replay.read(str(path))
