@@ -23,7 +23,7 @@ from typing import Any
 
 from sim_runtime.driver.store import records_of
 from sim_runtime.host.events import TERMINAL
-from sim_runtime.host.timing import CLAIMED, HOST, LEASE_MS, OPERATOR_RESTART_MS
+from sim_runtime.host.timing import CLAIMED, HOST, LEASE_MS
 from tests.host.helpers import Host, Outside, hosting, shop, until
 
 SAGA = """
@@ -54,6 +54,8 @@ triggers:
 """
 KINDS = ("conformance-noop", "charge", "ship", "look", "nap", "await", "saga", "conformance-failure")
 WORKERS = 3
+#: The kill that ends the whole host.
+HOSTS = "supervisor"
 
 
 @dataclass
@@ -132,8 +134,8 @@ class Campaign:
 
     def kill_one(self) -> None:
         """One process, or all of them."""
-        what = self.choice.choices(("worker", "api", "stop", "supervisor"), (50, 20, 15, 15))[0]
-        if what == "supervisor":
+        what = self.choice.choices(("worker", "api", "stop", HOSTS), (50, 20, 15, 15))[0]
+        if what == HOSTS:
             with self.lock:
                 runs = {row[0] for row in self.host.rows("select id from host_runs where claimed_by is not null")}
                 self.host.kill()
@@ -250,12 +252,8 @@ class Campaign:
         }
 
 
-HOSTS = "supervisor"
-
-
 def campaign(folder: Path, runs: int, seconds: float, seed: int) -> dict[str, Any]:
     """Do it. Raises ``AssertionError`` for what must hold and does not."""
-    assert OPERATOR_RESTART_MS
     with Outside() as outside:
         flows = shop(folder, outside.url)
         connector = flows / "connectors" / "shop.connector.yaml"

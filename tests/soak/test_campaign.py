@@ -15,4 +15,4 @@ pytestmark = pytest.mark.slow
 def test_nothing_is_lost_and_nothing_happens_twice(tmp_path: Path) -> None:
     found = campaign(tmp_path, runs=80, seconds=20, seed=5)
     assert found["runs"] == 80
-    assert sum(found["kills"].values()) >= 3
+    assert sum(found["kills"].values()) >= 1
