@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from sim_runtime.core import evolve as evolving
 from sim_runtime.core import looking
 from sim_runtime.core.frames import EMPTY, Frame, State
-from sim_runtime.core.inputs import Interrupted
+from sim_runtime.core.inputs import Interrupted, Start
 from sim_runtime.core.looking import Timer
 from sim_runtime.core.persistent import with_entry
 from sim_runtime.driver import run as driver
@@ -63,6 +63,14 @@ class Deviation(NamedTuple):
         return found
 
 
+class Known(NamedTuple):
+    """A transaction of a run that was followed before: what was put to it, and what came of it."""
+
+    given: type
+    records: list[Record]
+    state: State
+
+
 def after(before: Deviation | None, kind: str, words: str, path: str, records: int, what: Any) -> Deviation:
     """One more deviation."""
     depth, disturbances, late = (
@@ -92,6 +100,8 @@ class Branch(Run):
         self.source: Any = None
         self.opened: tuple[Record, ...] = ()
         self.last: tuple[Record, ...] = ()
+        self.put: type = Start
+        self.known: Known | None = None
         self.gate = Gate()
         self._store = self.gate
         self.records = Records(Trail(None, ()))  # type: ignore[assignment]
@@ -124,6 +134,14 @@ class Branch(Run):
 
     # ---- one transaction ----------------------------------------------------------------------------
 
+    def _transacted(self, given: Any) -> tuple[list[Record], State]:
+        """What is decided; what is known from the same run before is not decided again."""
+        self.put = type(given)
+        known = self.known
+        if known is None or known.given is not self.put or known.records[0].at != given.at:
+            return super()._transacted(given)
+        return known.records, known.state
+
     def _put(self, given: Any, source: Any) -> list[Record]:
         self.source = source
         return super()._put(given, source)
@@ -133,7 +151,7 @@ class Branch(Run):
 
     def _dispatch(self, record: Record) -> None:
         """The call leaves when its answer is chosen."""
-        lost = self._lost.get(record.id, False)
+        lost = record.id in self._lost
         self.calling = call_of(self.state, record, interrupted=lost and record.data["reissue"] > 0)
         self.call_record = record
 
@@ -180,8 +198,7 @@ class Branch(Run):
         """The executor dies: its memory is gone, the answers to its calls are lost."""
         self.crashes += 1
         self.down = True
-        for pending in self._answers:
-            self._lost[pending.given.id] = True
+        self._lost = self._lost_calls()
         self._answers = []
         self._timers = Timers(self.definition)
         self._peeked = None
@@ -194,16 +211,28 @@ class Branch(Run):
         if self.state is EMPTY:
             return
         self._timers = Timers(self.definition, looking.timers(self.state))
-        self._answers = self._interrupted()
+        self._answers = self._interrupted(self._lost)
         for pending in self._answers:
-            self._lost[pending.given.id] = True
+            self._lost[pending.given.id] = pending.order
 
-    def _interrupted(self) -> list[Any]:
+    def _lost_calls(self) -> dict[str, int]:
+        """The calls whose answers a crash loses now, each with the place of its answer."""
+        return {**self._lost, **{pending.given.id: pending.order for pending in self._answers}}
+
+    def _interrupted(self, lost: dict[str, int]) -> list[Any]:
         """What a crash makes of the calls that are out; in order, and so a heap."""
-        return [
-            driver._Pending(self.now, flight.seq, Interrupted(self.now, flight.seq, flight.id, flight.scope), -1)
-            for flight in looking.flights(self.state)
-        ]
+        return sorted(
+            (
+                driver._Pending(
+                    self.now,
+                    lost.get(flight.id, flight.seq),
+                    Interrupted(self.now, flight.seq, flight.id, flight.scope),
+                    -1,
+                )
+                for flight in looking.flights(self.state)
+            ),
+            key=_by_order,
+        )
 
     def die(self, down_us: int, words: str, path: str, what: Any) -> None:
         """Crash, and come back."""
@@ -243,7 +272,7 @@ class Branch(Run):
 
     def crashed_key(self, keys: Keys) -> int:
         """``key`` as it would be after a crash, without the cost of a copy."""
-        pending = self._interrupted()
+        pending = self._interrupted(self._lost_calls())
         running = looking.timers(self.state)
         return self._key(
             keys, self._answer_keys(pending) if pending else 0, self._timer_keys(running) if running else 0

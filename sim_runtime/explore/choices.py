@@ -85,8 +85,8 @@ def disturbances(call: Call, action: ActionDecl | None) -> list[Option]:
     codes = sorted(action.errors) if action is not None else []
     found = [Option("fail", f"fails with `{code}`", code) for code in codes]
     if call.effect == "write":
-        found.append(Option("ambiguous", "its answer is lost, it took effect", UNSURE_CODE, True))
-        found.append(Option("ambiguous", "its answer is lost, it took no effect", UNSURE_CODE, False))
+        found.append(Option("ambiguous", "takes effect, and its answer is lost", UNSURE_CODE, True))
+        found.append(Option("ambiguous", "takes no effect, and its answer is lost", UNSURE_CODE, False))
     if call.timeout_us is not None:
         late = call.timeout_us + SECOND
         found.append(Option("timeout", f"answers after {format_duration(late)}, past its timeout", latency_us=late))

@@ -149,24 +149,26 @@ def _findings(found: Exploration) -> list[Finding]:
 
 
 def _shorter(plan: Plan, violation: Violation, written: Written) -> Written:
+    """The scenario without what it does not need to break the rule; it does not write more than before either."""
+
     def broken(parts: Parts) -> bool:
-        return _breaks(plan, violation, parts)
+        return _breaks(plan, violation, parts, written.records)
 
     if not broken(written.parts):
         return written
     parts = shrunk(written.parts, broken)
     came = judged(plan, parts)
-    return written if came is None else Written(parts, came[0], written.records)
+    return written if came is None else Written(parts, came.end, came.records)
 
 
-def _breaks(plan: Plan, violation: Violation, parts: Parts) -> bool:
+def _breaks(plan: Plan, violation: Violation, parts: Parts, records: int) -> bool:
     came = judged(plan, parts)
-    if came is None:
+    if came is None or came.records > records:
         return False
     if violation.kind != "crash-changes-outcome":
-        return (violation.kind, violation.path) in came[1]
+        return (violation.kind, violation.path) in came.broken
     calm = judged(plan, {name: each for name, each in parts.items() if name != "crashes"})
-    return bool(parts.get("crashes")) and calm is not None and calm[0].value != came[0].value
+    return bool(parts.get("crashes")) and calm is not None and calm.end.value != came.end.value
 
 
 # ---- files --------------------------------------------------------------------------------------

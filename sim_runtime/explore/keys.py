@@ -24,7 +24,7 @@ from sim_runtime.core.frames import (
     Subscription,
     Wait,
 )
-from sim_runtime.core.looking import Timer
+from sim_runtime.core.looking import Timer, walk
 from sim_runtime.core.persistent import Many, PMap
 
 MAX_KEPT: Final = 400_000
@@ -233,7 +233,7 @@ class Keys:
         if len(deliveries):
             seqs = sorted(seq for _, seq in deliveries.items())
             opened = (
-                tuple(bisect_right(seqs, each) for each in _opened(state.root)),
+                tuple(bisect_right(seqs, each) for each in _opened(state)),
                 tuple(name for name, _ in sorted(deliveries.items(), key=lambda pair: pair[1])),
             )
         activations: Any = 0
@@ -255,18 +255,9 @@ class Keys:
         )
 
 
-def _opened(frame: Frame) -> list[int]:
+def _opened(state: State) -> list[int]:
     """Since which record each wait in progress takes events."""
-    found = []
-    stack = [frame]
-    while stack:
-        each = stack.pop()
-        if each.over:
-            continue
-        if isinstance(each.info, Subscription):
-            found.append(each.info.opened)
-        stack.extend(child for _, child in each.below())
-    return found
+    return [frame.info.opened for _, frame in walk(state) if isinstance(frame.info, Subscription)]
 
 
 _INFOS: Final[dict[type, Callable[[Keys, Frame, Any, Sequence[int]], Any]]] = {

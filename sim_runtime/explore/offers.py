@@ -22,6 +22,7 @@ from sim_runtime.explore.choices import (
     other_results,
     slow,
 )
+from sim_runtime.explore.world import ExploreWorld
 from sim_runtime.history.paths import UNDO, address_of, shown_path
 from sim_runtime.samples import NoSample, sample
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 MAX_STREAK: Final = 24
 """How often the same disturbance is tried at one step in a row."""
+MAX_ROUNDS: Final = 5
+"""In how many executions of a step, redone by recovery, it goes on."""
 MAX_LOOKAHEAD: Final = 200
 NO_EFFECT: Final = "no_effect"
 
@@ -46,7 +49,7 @@ def answers_of(plan: Plan, branch: Branch, expected: Option | None, left: int) -
         return
     action = plan.actions.get(call.action)
     before = world.streaks.get(call.path)
-    if before is not None and before is not expected and world.longest < MAX_STREAK:
+    if before is not None and before is not expected and goes_on(world):
         yield before, 0
     if not left:
         return
@@ -61,6 +64,11 @@ def answers_of(plan: Plan, branch: Branch, expected: Option | None, left: int) -
         due = min((each.deadline for each in timers(branch.state) if each.id != call.id), default=None)
         for option in slow(call, None if due is None else due - branch.now):
             yield option, 1
+
+
+def goes_on(world: ExploreWorld) -> bool:
+    """Whether a disturbance may go on at the next call."""
+    return world.longest < MAX_STREAK and world.rounds < MAX_ROUNDS
 
 
 def _is_concurrent(branch: Branch, call: Call) -> bool:

@@ -54,6 +54,14 @@ class Shown:
     finding: bool = False
 
 
+def _said(text: str) -> str:
+    """Words as markup, names in backticks as code."""
+    parts = markup(text).split("`")
+    if len(parts) % 2 == 0:
+        return markup(text)
+    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
+
+
 def page(found: Exploration) -> str:
     """The page."""
     pictures, places = _pictures(found)
@@ -88,7 +96,7 @@ def _findings(found: Exploration, pictures: list[Shown]) -> Iterator[str]:
         violation = each.violation
         text = f"{violation.kind} at {violation.path or 'the run'}: {violation.message}"
         number = next((place for place, shown in enumerate(pictures) if shown.title == text), None)
-        inside = markup(text) if number is None else f'<a href="#run-{number}">{markup(text)}</a>'
+        inside = _said(text) if number is None else f'<a href="#run-{number}">{_said(text)}</a>'
         yield f'<li class="finding">{inside}</li>\n'
     yield "</ul>\n"
 
@@ -189,16 +197,16 @@ def _answers(found: Exploration) -> Iterator[str]:
     never = ", ".join(found.never) or "none"
     yield f"<li>steps that are never reached: {markup(never)}</li>\n"
     longest = "; ".join(words(summary.longest[1].chain)) or "nothing goes otherwise"
-    yield f"<li>the longest run takes {format_duration(summary.longest[0])}: {markup(longest)}</li>\n"
+    yield f"<li>the longest run takes {format_duration(summary.longest[0])}: {_said(longest)}</li>\n"
     for fact, example in sorted(summary.facts.items(), key=lambda pair: pair[0]):
         way = "; ".join(words(example.chain)) or "nothing goes otherwise"
         if fact[0] == "limit":
             said = f"the recovery limit of {fact[1] or 'the root scope'} is spent (then {fact[2]}): {way}"
         else:
             said = f"undone in this order: {', '.join(fact[2:])}: {way}"
-        yield f"<li>{markup(said)}</li>\n"
+        yield f"<li>{_said(said)}</li>\n"
     for text in not_covered(found):
-        yield f"<li>not covered: {markup(text)}</li>\n"
+        yield f"<li>not covered: {_said(text)}</li>\n"
     yield "</ul>\n"
 
 
@@ -208,11 +216,11 @@ def _picture(found: Exploration, number: int, shown: Shown) -> Iterator[str]:
     if simulation is None:
         return
     tone = "bad" if shown.finding else TONES[written.end.status]
-    yield f'<section id="run-{number}">\n<h2 class="{tone}">{markup(shown.title)}</h2>\n'
+    yield f'<section id="run-{number}">\n<h2 class="{tone}">{_said(shown.title)}</h2>\n'
     if shown.finding:
-        yield f"<p>{markup(RULES[shown.title.partition(' ')[0]])}</p>\n"
-    yield "<ol>\n" + "".join(f"<li>{markup(each)}</li>\n" for each in words(shown.chain)) + "</ol>\n"
-    yield f"<p>It ends as {written.end.status}. {markup(written.end.why)}</p>\n"
+        yield f"<p>{_said(RULES[shown.title.partition(' ')[0]])}</p>\n"
+    yield "<ol>\n" + "".join(f"<li>{_said(each)}</li>\n" for each in words(shown.chain)) + "</ol>\n"
+    yield f"<p>It ends as {written.end.status}. {_said(written.end.why)}</p>\n"
     yield f'<div class="scroll">\n{svg(picture_of(simulation.run, simulation.report))}</div>\n'
     text = text_of(found.plan, written.parts, written.end, [shown.title], found.plan.prepared.workflow.path)
     yield f"<details><summary>As a scenario, beside the Workfile</summary><pre>{markup(text)}</pre></details>\n"

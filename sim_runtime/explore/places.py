@@ -15,3 +15,8 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 def place_of(id_: str) -> str:
     """The step path of an identity, positions of loops as ``[]``."""
     return _INDEX.sub("[]", shown_path(id_))
+
+
+def is_for_trouble(path: str) -> bool:
+    """Whether a step only runs when something went wrong: it stands in a handler or in a probe scope."""
+    return "(catch:" in path or "(reconcile)" in path

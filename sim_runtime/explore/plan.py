@@ -58,7 +58,8 @@ class Plan:
     keys: Keys
     actions: dict[str, ActionDecl]
     triggers: dict[str, TriggerDecl]
-    steps: list[str] = field(default_factory=list)
+    steps: list[str]
+    calls: bool
     variants: dict[str, list[Option]] = field(default_factory=dict)
 
     @property
@@ -107,6 +108,7 @@ def plan_of(prepared: Prepared, bounds: Bounds) -> Plan:
         actions_of(prepared.workflow),
         _triggers_of(workflows),
         [step.path for step in all_steps(prepared.workflow)],
+        len(workflows) > 1,
     )
 
 

@@ -227,7 +227,8 @@ def _matrix(found: Exploration, style: Style) -> Iterator[str]:
     shown = list(cells.items())[:MAX_ROWS]
     first = max(len("a crash"), *(len(path) for path, _ in shown))
     widths = [max(len(head), *(len(row[number]) for _, row in shown)) for number, head in enumerate(heads)]
-    yield "  ".join([("a crash").ljust(first), *(head.ljust(width) for head, width in zip(heads, widths, strict=True))])
+    columns = [head.ljust(width) for head, width in zip(heads, widths, strict=True)]
+    yield "  ".join(["a crash".ljust(first), *columns]).rstrip()
     for path, row in shown:
         parts = [style(path.ljust(first), "plain")]
         for number, text in enumerate(row):
@@ -274,11 +275,12 @@ def _whys(found: Exploration) -> list[str]:
 def _questions(found: Exploration, style: Style) -> Iterator[str]:
     summary = found.summary
     often = [each for each in effects(found) if each["most"] > 1]
-    yield "Effects that stand in the end:"
+    yield "Effects that stand, at the fewest in the end and at the most at any time:"
     for each in effects(found)[:MAX_ROWS]:
         tone = "wait" if each in often else "plain"
         span = str(each["most"]) if each["fewest"] == each["most"] else f"{each['fewest']} to {each['most']}"
-        yield style(f"  {each['action']} at {each['path']}: {span}", tone)
+        said = ", so more than once" if each in often else ""
+        yield style(f"  {each['action']} at {each['path']}: {span}{said}", tone)
     if not effects(found):
         yield "  none"
     yield "Steps that are never reached: " + (style(", ".join(found.never), "wait") if found.never else "none")

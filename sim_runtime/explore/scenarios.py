@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from analyzer.language.durations import format_duration
 from analyzer.model.problems import Problems
@@ -237,8 +237,16 @@ def _decision(decision: Decision, at_us: int | None) -> Json:
 # ---- shorter ------------------------------------------------------------------------------------
 
 
-def judged(plan: Plan, parts: Parts) -> tuple[End, list[tuple[str, str]]] | None:
-    """What a scenario comes to, and the rules that it breaks, as (kind, path); None when it cannot be played."""
+class Judged(NamedTuple):
+    """What a scenario comes to, the rules that it breaks, as (kind, path), and how many records it writes."""
+
+    end: End
+    broken: list[tuple[str, str]]
+    records: int
+
+
+def judged(plan: Plan, parts: Parts) -> Judged | None:
+    """Play a scenario and judge it; None when it cannot be played."""
     scenario = scenario_of(plan.prepared, parts)
     if scenario is None:
         return None
@@ -250,7 +258,8 @@ def judged(plan: Plan, parts: Parts) -> tuple[End, list[tuple[str, str]]] | None
         return None
     if found.branch.crash_points_left:
         return None
-    return found.end, [(each.kind, each.path) for each in found.violations]
+    broken = [(each.kind, each.path) for each in found.violations]
+    return Judged(found.end, broken, found.branch.trail.count)
 
 
 def shrunk(parts: Parts, still: Callable[[Parts], bool]) -> Parts:

@@ -1,9 +1,10 @@
 """The search: the runs in which nothing goes wrong first, then every deviation from each of their boundaries.
 
 A *base* is a run without deviations: the expected one, and one for every other world (other results, events that come)
-that reaches a step that no base before it reaches. Every boundary of a base is a *unit*: everything that can go
-otherwise there, followed until it meets a state that was seen with at least as much still to go wrong. A unit knows the
-bases and itself, and nothing of other units, so that units can be done anywhere and in any order with the same result.
+that reaches a step that no base before it reaches. A few boundaries of the bases in a row are a *unit*: everything that
+can go otherwise there, followed until it meets a state that was seen with at least as much still to go wrong. A unit
+knows the bases and itself, and nothing of other units, so that units can be done anywhere and in any order with the
+same result.
 """
 
 from __future__ import annotations
@@ -15,22 +16,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from sim_runtime.core.inputs import Answered, Proceed, TimerDue
 from sim_runtime.core.looking import holds
 from sim_runtime.driver.run import LimitReached
-from sim_runtime.explore.branch import Branch, Deviation, after
+from sim_runtime.explore.branch import Branch, Deviation, Known, after
 from sim_runtime.explore.choices import Option
 from sim_runtime.explore.ends import End, Graph, stuck
 from sim_runtime.explore.monitor import Violation
 from sim_runtime.explore.offers import (
+    MAX_ROUNDS,
     MAX_STREAK,
     answers_of,
     decisions_of,
     events_of,
     expected_answer,
+    goes_on,
     is_racing,
     worlds_of,
 )
-from sim_runtime.explore.places import place_of
+from sim_runtime.explore.places import is_for_trouble, place_of
 from sim_runtime.explore.plan import Plan
 from sim_runtime.history.records import Record
 from sim_runtime.samples import NoSample
@@ -40,6 +44,11 @@ Json: TypeAlias = Any
 Budget: TypeAlias = tuple[int, int, int]
 
 CHECK_EVERY: Final = 64
+_NEVER: Final[Any] = object()
+#: What is put to a run once at most with nothing coming of it, so that it is known by its kind and instant.
+_REMEMBERED: Final = (Answered, Proceed, TimerDue)
+UNIT: Final = 16
+"""How many boundaries make a unit: more of them find more states that were seen, and are fewer to share out."""
 
 
 @contextmanager
@@ -142,6 +151,7 @@ class Search:
         self.bases: list[Base] = []
         self.base_unit = Unit(self.graph)
         self.states_left = plan.bounds.states
+        self.walked: dict[int, Known] = {}
         self.starts: list[tuple[int, Deviation | None]] = []
         self.probes: dict[tuple[str, bool], tuple[Option | None]] = {}
         self._last: list[Record] = []
@@ -159,11 +169,16 @@ class Search:
         tried: set[int] = set()
         while waiting:
             base = waiting.pop(0)
-            reached = dict(self.base_unit.reached)
-            if self.bases and not self._reaches_more(base.branch.fork(), tried, reached):
+            reached = self.base_unit.reached
+            if self.bases and (self._all_reached() or not self._reaches_more(base.branch.fork(), tried, reached)):
                 continue
             self.bases.append(base)
             waiting.extend(self._walk_base(base.branch.fork()))
+
+    def _all_reached(self) -> bool:
+        """Whether no other world can reach more: handlers and probes are for when something goes wrong."""
+        reached = self.base_unit.reached
+        return not self.plan.calls and all(path in reached or is_for_trouble(path) for path in self.plan.steps)
 
     def _reaches_more(self, branch: Branch, tried: set[int], reached: dict[str, int]) -> bool:
         """Whether a run, left alone, comes to a step that no base comes to."""
@@ -189,6 +204,8 @@ class Search:
             self._notice(unit, branch, records)
             then = branch.key(self.keys)
             self.graph.follow(key, then, branch.now - since, branch.monitor.acted)
+            if branch.put in _REMEMBERED and not branch.crash_points_left:
+                self.walked.setdefault(key, Known(branch.put, records, branch.state))
             key, since = then, branch.now
             if key in self.seen:
                 return found
@@ -233,24 +250,29 @@ class Search:
     def units(self, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Unit]]:
         """The units, each explored when its turn comes; ``wanted`` says which. Raises ``Stop`` in the middle of one,
         which is then left out."""
-        number = 0
+        boundary = 0
         walked: set[int] = set()
         for base in self.bases:
             branch = base.branch.fork()
             key = branch.key(self.keys)
             while True:
-                unit = Unit(Graph(self.graph))
+                number, place = divmod(boundary, UNIT)
                 mine = wanted(number)
-                self._begin(unit)
+                if not place:
+                    self._begin(Unit(Graph(self.graph)))
                 going = self._boundary(branch, key, self.full if mine else None)
                 if mine:
                     self._explore()
-                    yield number, unit
-                number += 1
+                    if place == UNIT - 1:
+                        yield number, self._unit
+                boundary += 1
                 if going is None or going in walked:
                     break
                 key = going
                 walked.add(key)
+        number, place = divmod(boundary, UNIT)
+        if place and wanted(number):
+            yield number, self._unit
 
     @property
     def unit(self) -> Unit:
@@ -280,8 +302,9 @@ class Search:
             if budget is not None and budget[0]:
                 branch.gate.about_to_write = lambda records: self._crash_before(branch, key, budget, records)
             before = branch.state
+            branch.known = None if follow else self.walked.get(key)
             records = self.step(branch, unit)
-            branch.gate.about_to_write = None
+            branch.known = branch.gate.about_to_write = None
             if records is None:
                 return None
             if records:
@@ -516,16 +539,23 @@ class Search:
             elif kind == "history.superseded":
                 if record.data["undo"]:
                     order = tuple(place_of(each) for each in record.data["undo"])
-                    unit.facts.setdefault(("undo", record.path, *order), branch.deviations)
+                    self._fact(unit, branch, ("undo", record.path, *order))
             elif kind == "hold.entered" and record.data["reason"] == "recovery_limit":
-                unit.facts.setdefault(("limit", record.path, "hold"), branch.deviations)
+                self._fact(unit, branch, ("limit", record.path, "hold"))
             elif kind == "step.failed" and record.data["disposition"] in ("limit", "escalate"):
                 then = "fail" if record.data["disposition"] == "limit" else "escalate"
-                unit.facts.setdefault(("limit", record.path, then), branch.deviations)
+                self._fact(unit, branch, ("limit", record.path, then))
         self._effects(unit, branch)
         self._take_violations(unit, branch)
-        if branch.world.longest >= MAX_STREAK:
-            unit.skipped[f"more than {MAX_STREAK} times the same disturbance at one step"] = None
+        if branch.world.streaks and not goes_on(branch.world):
+            unit.skipped[f"one step that is disturbed more than {MAX_STREAK} times, or in {MAX_ROUNDS} redos"] = None
+
+    @staticmethod
+    def _fact(unit: Unit, branch: Branch, fact: tuple[str, ...]) -> None:
+        """Something that happens; the shortest way to it is kept."""
+        now, known = branch.deviations, unit.facts.get(fact, _NEVER)
+        if known is _NEVER or (known is not None and (now is None or now.depth < known.depth)):
+            unit.facts[fact] = now
 
     @staticmethod
     def _effects(unit: Unit, branch: Branch) -> None:

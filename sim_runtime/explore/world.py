@@ -59,6 +59,7 @@ class ExploreWorld(SimulatedWorld):
         self.streaks: dict[str, Option] = {}
         self.scripted = frozenset(answers or {})
         self.longest = 0
+        self.rounds = 0
         self.net: dict[tuple[str, str, Any], int] = {}
         self.told: Told | None = None
         self.option: Option | None = None
@@ -104,7 +105,12 @@ class ExploreWorld(SimulatedWorld):
         """What counts of this world for the future."""
         if not self.streaks:
             return tuple(self.facts)
-        return tuple(self.facts), tuple(sorted((path, option.label) for path, option in self.streaks.items()))
+        return (
+            tuple(self.facts),
+            self.longest,
+            self.rounds,
+            tuple(sorted((path, option.label) for path, option in self.streaks.items())),
+        )
 
     def calm(self, path: str) -> None:
         """What disturbed the calls at a path is over."""
@@ -172,9 +178,10 @@ class ExploreWorld(SimulatedWorld):
             if option.lasting:
                 self.streaks[call.path] = option
                 self.longest += 1
+                self.rounds += call.attempt == 1 and not call.reissue
         if option is None or not option.lasting:
             self.streaks.pop(call.path, None)
-            self.longest = 0
+            self.longest = self.rounds = 0
         self.given = Given(call.path, call.action, given, chosen, self.given)
         return given
 

@@ -20,6 +20,7 @@ def prepared(text: str, *children: str, **scenario: Any) -> Prepared:
 def explored(text: str, *children: str, inputs: dict[str, Any] | None = None, **bounds: Any) -> Exploration:
     """A Workfile of the laboratory, explored without a bound of time."""
     bounds.setdefault("budget_s", None)
+    bounds.setdefault("states", 20_000)
     return explore(prepared(text, *children, inputs=inputs or {}), Bounds(**bounds))
 
 

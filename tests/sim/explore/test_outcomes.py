@@ -108,7 +108,7 @@ def test_a_probe_that_cannot_tell_makes_effects_happen_twice_or_not_at_all(outco
 
 QUESTIONS = """
 inputs: { n: integer }
-recovery: { redo: whole_group, stop_after: { failures: 1, within: 1h }, delay: 10m, then: fail }
+recovery: { redo: whole_group, stop_after: { failures: 1, within: 30d }, delay: 10m, then: fail }
 steps:
   - a: { lab.pay: { n: 1 }, undo: { lab.refund: { v: "{{ a.value }}" } } }
   - b: { lab.pay: { n: 2 }, undo: { lab.drop: { v: "{{ b.value }}" } } }
