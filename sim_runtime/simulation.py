@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from analyzer.check import engine_for
-from analyzer.driver import Engine, Options, check_files
+from analyzer.driver import NAME_RULE, Engine, Options, check_files
 from analyzer.expressions.faults import Fault
 from analyzer.findings import Finding
 from analyzer.model.nodes import Workflow
@@ -274,9 +274,15 @@ def simulate(workfile: str | None = None, scenario: str | None = None, changes: 
 
 
 def prepare(
-    workfile: str | None = None, scenario: str | Scenario | None = None, changes: Changes | None = None
+    workfile: str | None = None,
+    scenario: str | Scenario | None = None,
+    changes: Changes | None = None,
+    *,
+    namesakes: bool = False,
 ) -> Prepared:
     """Load and compile. The Workfile, what it depends on, and the scenario's file must be free of error findings.
+
+    ``namesakes``: another Workfile of the same name under the root is no error; two versions of one may be compared.
 
     Raises:
         CannotSimulate: as ``simulate``.
@@ -292,9 +298,9 @@ def prepare(
         project, workflow = load_workflow(path)
     except CannotSimulate:
         if workfile is None and script.path:
-            _refuse_errors([], script.path)  # what is wrong with the scenario's `workfile`, at its place
+            _refuse_errors([], script.path, namesakes)  # what is wrong with the scenario's `workfile`, at its place
         raise
-    _refuse_errors(files_of(project, workflow), script.path)
+    _refuse_errors(files_of(project, workflow), script.path, namesakes)
     try:
         definition = definition_of(workflow, project)
     except (CannotRun, Fault) as error:
@@ -350,13 +356,14 @@ def files_of(project: Project, workflow: Workflow) -> list[str]:
     return list(found)
 
 
-def _refuse_errors(paths: Sequence[str], scenario: str) -> None:
+def _refuse_errors(paths: Sequence[str], scenario: str, namesakes: bool) -> None:
     """Refuse what has errors; what is doubtful in the scenario is told with them."""
     files = [*paths, scenario] if scenario else list(paths)
     outcome = check_files(files, Options(cache=False, jobs=1, engine=ENGINE))
     if outcome.problems:
         raise CannotSimulate(outcome.problems[0])
-    errors = [each for each in outcome.findings if each.severity == "error"]
+    allowed = NAME_RULE if namesakes else ""
+    errors = [each for each in outcome.findings if each.severity == "error" and each.rule != allowed]
     if errors:
         words = "is an error" if len(errors) == 1 else f"are {len(errors)} errors"
         message = f"`{_shown(errors[0].path)}` cannot be run: there {words} to mend first"

@@ -47,7 +47,7 @@ def continue_(
     if output is not None and Path(output).exists() and Path(history).exists() and Path(output).samefile(history):
         raise click.UsageError(f"`{output}` is the history itself, which stays as it is: write to another file.")
     try:
-        other = None if definition is None else prepare(definition)
+        other = None if definition is None else prepare(definition, namesakes=True)
         found = continued(read(history), other, scenario).finish()
     except CannotSimulate as error:
         return print_refusal(error, format_, colour, COMMAND)

@@ -32,7 +32,7 @@ def impact(old: str, new: str, histories: str | None, format_: Format, colour: C
     from sim_runtime.simulation import CannotSimulate, prepare
 
     try:
-        before, after = prepare(old), prepare(new)
+        before, after = prepare(old, namesakes=True), prepare(new, namesakes=True)
     except CannotSimulate as error:
         return print_refusal(error, format_, colour, COMMAND)
     if before.workflow.name != after.workflow.name:

@@ -40,7 +40,7 @@ def reevaluate(
 
     paths = history_files(histories)
     try:
-        other = None if definition is None else prepare(definition)
+        other = None if definition is None else prepare(definition, namesakes=True)
     except CannotSimulate as error:
         return print_refusal(error, format_, colour, COMMAND)
     with LazyProgress("evaluating") as progress:
