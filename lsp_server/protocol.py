@@ -93,7 +93,16 @@ class WorkfileProtocol(LanguageServerProtocol):
         self.inbox = inbox
 
     def dispatch(self, message: Any) -> None:
-        """Handle one message."""
+        """Handle one message. Whatever is in it, the next one is handled too."""
+        try:
+            self._dispatch(message)
+        except Exception as error:
+            log.exception("a message could not be handled: %s", error)
+            number = _id_of(message) if isinstance(message, dict) and "method" in message else None
+            if number is not None:
+                self._refuse(number, INTERNAL_ERROR, f"A fault of workfile itself: {type(error).__name__}: {error}")
+
+    def _dispatch(self, message: Any) -> None:
         if isinstance(message, Unreadable):
             self._refuse(None, PARSE_ERROR, f"The message cannot be read: {message.reason}.")
             return
@@ -174,7 +183,9 @@ class WorkfileProtocol(LanguageServerProtocol):
     def _refuse(self, number: str | int | None, code: int, text: str) -> None:
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": {"code": code, "message": text}})
 
-    def _handle_cancel_notification(self, msg_id: str | int) -> None:
+    def _handle_cancel_notification(self, msg_id: Any) -> None:
+        if not isinstance(msg_id, str | int):
+            return  # no request has such a number
         if self.inbox is not None:
             self.inbox.withdraw(msg_id)  # it was answered already, or is being carried out
         future = self._request_futures.get(msg_id)

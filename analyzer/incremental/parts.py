@@ -111,6 +111,7 @@ class PartTyper(WorkflowTyper):
                 facts = part.after
         self.expressions.dead = 0
         self.names.leave_list()
+        names.seen = set()  # what the result looks up is nobody's
         self._settle_reads()
         return names, None if ended else facts
 

@@ -154,3 +154,33 @@ def _broken(it: Stranger, diagnostics: list[dict[str, Any]]) -> None:
     found = it.edit(3, start, start, '"')
     it.lines = TEXT.split("\n")
     assert found == diagnostics
+
+
+@pytest.mark.parametrize("value", [{}, [], [1], None, True, 1.5, {"id": 1}], ids=repr)
+def test_no_notification_ends_the_server(tmp_path: Path, value: Any) -> None:
+    methods = (
+        ("$/cancelRequest", "id"),
+        ("window/workDoneProgress/cancel", "token"),
+        ("$/setTrace", "value"),
+        ("textDocument/didOpen", "textDocument"),
+        ("textDocument/didChange", "contentChanges"),
+        ("textDocument/didClose", "textDocument"),
+        ("workspace/didChangeWatchedFiles", "changes"),
+        ("workspace/didChangeConfiguration", "settings"),
+        ("workspace/didChangeWorkspaceFolders", "event"),
+        ("initialized", "x"),
+    )
+    with RawClient() as client:
+        client.start(tmp_path)
+        for method, name in methods:
+            client.notify(method, {name: value})
+            client.notify(method, value)
+        for odd in (
+            value,
+            {"id": value, "method": "textDocument/hover"},
+            {"id": value, "result": 1},
+            {"method": value},
+        ):
+            client.send(odd)
+        assert client.request("workspace/symbol", {"query": "x"}) == []
+        assert client.stop() == 0
