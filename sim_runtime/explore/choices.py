@@ -27,7 +27,8 @@ LARGE: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Another answer to a call. ``kind``: ``fail``, ``ambiguous``, ``timeout``, ``slow`` or ``value``.
+    """Another answer to a call. ``kind``: ``fail``, ``ambiguous``, ``timeout``, ``slow``, ``value``, or ``same`` for
+    the answer (``value``) that a crash lost.
 
     ``latency_us`` of ``slow`` and ``timeout`` is how much later the default answer comes. ``lasting``: the same may go
     on at the next call of the same path, without counting as another deviation."""
@@ -52,6 +53,9 @@ class Option:
 
     def answer(self, _call: Call) -> ScriptedAnswer:
         """The answer of a disturbance."""
+        if self.kind == "same":
+            found: ScriptedAnswer = self.value
+            return found
         if self.kind == "fail":
             return ScriptedAnswer("fail", code=self.code, message=f"explored: {self.code}")
         return ScriptedAnswer("ambiguous", code=self.code, happened=self.happened)

@@ -93,8 +93,8 @@ def explore(
                     progress(summary.states, done, max(total, done))
         except Stop as stop:
             left.append(stop.why)
-            for violation, example in summary_of(search.unit).findings.items():
-                summary.findings.setdefault(violation, example)
+            if search.unit is not search.base_unit:
+                summary.add(summary_of(search.unit, whole=False))
         left.extend(summary.skipped)
         found = Exploration(plan, search, summary, left, [base.words for base in search.bases], fixed=start is None)
         search.deadline = search.cancelled = None
@@ -106,8 +106,10 @@ def _add(summary: Summary, unit: Summary, search: Search) -> None:
     """Take in what a unit came to, as long as the states are within the bound. Raises ``Stop``."""
     most = search.plan.bounds.states
     if summary.states + unit.states > most:
+        search.explore_one(summary.units - 1)  # as far as it goes, as one process would
         raise Stop(f"the bound of {most:,} states was reached (`--states`)")
     summary.add(unit)
+    summary.units += 1
     search.states_left = most - summary.states
 
 

@@ -109,10 +109,8 @@ def expected_answer(search: Search, branch: Branch) -> Option | None:
     call, world = branch.calling, branch.world
     assert call is not None
     if call.interrupted and call.effect == "write":
-        return world.streaks.get(call.path)
+        return world.streaks.get(call.path) or _lost_failure(branch, call)
     if call.effect != "read" or "(reconcile)" not in call.id or not world.takes_entry(call):
-        return None
-    if call.path in world.scripted or call.action in world.scripted:
         return None
     target = call.id[: call.id.index(".(reconcile)")]
     truth = bool(branch.monitor.took.get(target))
@@ -122,11 +120,26 @@ def expected_answer(search: Search, branch: Branch) -> Option | None:
     return known[0]
 
 
+def _lost_failure(branch: Branch, call: Call) -> Option | None:
+    """The failure that a scenario gave to the dispatch before, whose answer a crash lost: it comes again."""
+    if not branch.world.scripted:
+        return None
+    given = branch.world.given
+    while given is not None and given.path != call.path:
+        given = given.before
+    if given is None or given.answer.kind != "fail":
+        return None
+    return Option("same", "fails again as it did", value=given.answer)
+
+
 def _truthful(search: Search, branch: Branch, target: str, truth: bool) -> Option | None:
     """The first answer of a probe from which the truth is established; None when there is no such one."""
     call = branch.calling
     assert call is not None
-    options: list[Option | None] = [None, *other_results(search.plan.actions.get(call.action))]
+    options: list[Option | None] = [None]
+    if branch.world.scripted:
+        options.append(Option("same", "answers as by default", value=branch.world.plain(call, again=False)))
+    options.extend(other_results(search.plan.actions.get(call.action)))
     for option in options:
         other = branch.fork()
         other.send_call(option)

@@ -116,7 +116,8 @@ def parts_of(plan: Plan, branch: Branch, by_seq: bool) -> Parts:
     events = [*map(_event, script.events), *_explored_events(chain)]
     if events:
         parts["events"] = events
-    crashes = [*map(_crash_point, script.crashes), *_crashes(plan, branch, chain, by_seq)]
+    acted = [each for each in script.crashes if not any(each is left for left in branch.crash_points_left)]
+    crashes = [*map(_crash_point, acted), *_crashes(plan, branch, chain, by_seq)]
     if crashes:
         parts["crashes"] = crashes
     operator = [_decision(each.decision, each.at_us) for each in script.decisions]

@@ -37,8 +37,6 @@ from sim_runtime.explore.offers import (
 from sim_runtime.explore.places import is_for_trouble, place_of
 from sim_runtime.explore.plan import Plan
 from sim_runtime.history.records import Record
-from sim_runtime.samples import NoSample
-from sim_runtime.world.connectors import CannotAnswer
 
 Json: TypeAlias = Any
 Budget: TypeAlias = tuple[int, int, int]
@@ -274,6 +272,11 @@ class Search:
         if place and wanted(number):
             yield number, self._unit
 
+    def explore_one(self, number: int) -> None:
+        """Explore one unit, as far as the bounds let it. Raises ``Stop``."""
+        for _ in self.units(lambda each: each == number):
+            return
+
     @property
     def unit(self) -> Unit:
         """The unit that was explored last, as far as it went."""
@@ -352,7 +355,7 @@ class Search:
     def _arrive(self, branch: Branch, budget: Budget) -> int:
         """A branch is at a boundary after something that went otherwise."""
         unit = self._unit
-        unit.states += 1
+        self._tick(unit)
         branch.last = tuple(self._last)
         key = branch.key(self.keys)
         assert branch.deviations is not None
@@ -416,7 +419,7 @@ class Search:
     ) -> None:
         """The executor dies here. ``crashed`` is the number of the state after that where it is known already."""
         unit, rest = self._unit, (budget[0] - 1, budget[1], budget[2])
-        unit.states += 1
+        self._tick(unit)
         other: Branch | None = None
         if crashed is None:
             other = self._dead(branch, point, records, source)
@@ -472,8 +475,6 @@ class Search:
             return branch.step()
         except LimitReached as error:
             why = f"a run that was left: {error}"
-        except (CannotAnswer, NoSample) as error:
-            raise Stop(str(error)) from None
         except Passing:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the runtime breaks with is what is looked for
@@ -519,10 +520,10 @@ class Search:
             unit.lengths[key] = (elapsed, branch.deviations)
 
     def _tick(self, unit: Unit) -> None:
+        if unit.states >= self.states_left:
+            raise Stop(f"the bound of {self.plan.bounds.states:,} states was reached (`--states`)")
         unit.states += 1
         self._ticks += 1
-        if unit.states > self.states_left:
-            raise Stop(f"the bound of {self.plan.bounds.states:,} states was reached (`--states`)")
         if self._ticks % CHECK_EVERY == 0:
             if self.cancelled is not None and self.cancelled():
                 raise Stop("the exploration was cancelled")

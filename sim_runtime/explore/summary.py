@@ -54,6 +54,7 @@ class Summary:
 
     states: int = 0
     runs: int = 0
+    units: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     examples: dict[str, Example] = field(default_factory=dict)
     cells: dict[Point, Cell] = field(default_factory=dict)
@@ -112,14 +113,16 @@ def chain_of(deviations: Deviation | None) -> Chain:
     return () if deviations is None else tuple(each._replace(before=None) for each in deviations.chain())
 
 
-def summary_of(unit: Unit) -> Summary:
-    """Sum a unit up."""
+def summary_of(unit: Unit, whole: bool = True) -> Summary:
+    """Sum a unit up; of one that is not whole, ways whose end is not known are left out."""
     found = Summary(unit.states, reached=unit.reached, skipped=unit.skipped, most=unit.most, always=unit.always)
     for edge in unit.crashes:
-        _crash(found, unit, edge)
+        if whole or unit.graph.outcome(edge.key) is not None:
+            _crash(found, unit, edge)
     for other in unit.others:
         outcome = unit.graph.outcome(other.key)
-        _run(found, outcome, other.deviations)
+        if whole or outcome is not None:
+            _run(found, outcome, other.deviations)
     for each in unit.found:
         _keep(found.findings, each.violation, Example(chain_of(each.deviations)))
     for fact, deviations in unit.facts.items():

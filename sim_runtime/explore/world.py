@@ -17,7 +17,8 @@ from sim_runtime.explore.choices import Option
 from sim_runtime.explore.keys import Keys, frozen
 from sim_runtime.history.paths import UNDO
 from sim_runtime.samples import NoSample, sample
-from sim_runtime.world.connectors import UNKNOWN, CannotAnswer, SimulatedWorld, answer_of, identity_of_call
+from sim_runtime.simulation import CannotSimulate
+from sim_runtime.world.connectors import UNKNOWN, SimulatedWorld, answer_of, identity_of_call
 from sim_runtime.world.scenario import AnswerList, ScriptedAnswer
 
 Json: TypeAlias = Any
@@ -132,7 +133,7 @@ class ExploreWorld(SimulatedWorld):
         return identity is None or self._took.get(identity, UNKNOWN) is UNKNOWN
 
     def dispatch(self, call: Call) -> Answer:
-        """A call arrives; it is answered as ``option`` says, None by default. Raises ``CannotAnswer``."""
+        """A call arrives; it is answered as ``option`` says, None by default. Raises ``CannotSimulate``."""
         option, self.option = self.option, None
         self._own()
         if call.effect == "read" and call.interrupted and call.id in self._reads:
@@ -172,7 +173,7 @@ class ExploreWorld(SimulatedWorld):
         given = self._scripted(call) if plain else None
         chosen = option is not None
         if given is None:
-            given = self._plain(call, again) if plain or option is None else option.answer(call)
+            given = self.plain(call, again) if plain or option is None else option.answer(call)
         if option is not None:
             given = option.changed(given, call)
             if option.lasting:
@@ -185,7 +186,8 @@ class ExploreWorld(SimulatedWorld):
         self.given = Given(call.path, call.action, given, chosen, self.given)
         return given
 
-    def _plain(self, call: Call, again: bool) -> ScriptedAnswer:
+    def plain(self, call: Call, again: bool) -> ScriptedAnswer:
+        """The default answer; ``again``: to a call whose effect took place before."""
         number = self._calls.get(call.path, 0) + (not again)
         action = self._actions.get(call.action)
         if action is None or action.output_schema is None:
@@ -193,7 +195,7 @@ class ExploreWorld(SimulatedWorld):
         try:
             return ScriptedAnswer("succeed", result=sample(action.output_schema, f"{call.path}#{number}"))
         except NoSample:
-            raise CannotAnswer(
+            raise CannotSimulate(
                 f"no default answer for `{call.action}` (at `{call.path}`) could be made that fits its output; "
                 "write one into the `actions` of a scenario"
             ) from None

@@ -6,7 +6,8 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-_ROOT: Final = Path(__file__).resolve().parents[2]
+#: Where the packages lie.
+PACKAGE_ROOT: Final = Path(__file__).resolve().parents[2]
 _PACKAGES: Final = ("analyzer", "sim_runtime")
 
 
@@ -14,8 +15,8 @@ def build_digest() -> str:
     """The SHA-256 over the names and contents of everything that decides what the host does."""
     total = hashlib.sha256()
     for package in _PACKAGES:
-        for path in sorted((_ROOT / package).rglob("*")):
+        for path in sorted((PACKAGE_ROOT / package).rglob("*")):
             if path.is_file() and path.suffix in (".py", ".yaml", ".toml", ".json"):
-                total.update(str(path.relative_to(_ROOT)).encode())
+                total.update(str(path.relative_to(PACKAGE_ROOT)).encode())
                 total.update(hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()

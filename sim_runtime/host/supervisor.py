@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sim_runtime.driver.store import StoreError
-from sim_runtime.host.build import build_digest
+from sim_runtime.host.build import PACKAGE_ROOT, build_digest
 from sim_runtime.host.catalogue import Catalogue, keep_catalogue
 from sim_runtime.host.claims import API, WORKER, claimed_by
 from sim_runtime.host.store import HostStore, StoreUnavailable, create_store, now_us
@@ -176,15 +176,22 @@ class Supervisor:
             return False
 
     def _start(self, child: Child, orders: dict[str, Any], listening: socket.socket) -> None:
-        environment = dict(os.environ)
+        # The very package that this process runs, and nothing of the working directory, whatever lies there.
+        path = os.pathsep.join([str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "PYTHONPATH": path}
         if child.role != API:
             environment.pop("WORKFILE_HOST_KEY", None)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sim_runtime.host.child", child.role],
-            stdin=subprocess.PIPE,
-            env=environment,
-            pass_fds=[listening.fileno()] if child.role == API else [],
-        )
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "sim_runtime.host.child", child.role],
+                stdin=subprocess.PIPE,
+                env=environment,
+                pass_fds=[listening.fileno()] if child.role == API else [],
+            )
+        except OSError as error:
+            self.log(f"a process ({child.role}) cannot be started: {error.strerror or error}; it is tried again")
+            child.not_before = time.monotonic() + _SLOWEST_SECONDS
+            return
         child.process, child.started, child.dead = process, time.monotonic(), None
         assert process.stdin is not None
         try:

@@ -210,6 +210,15 @@ def test_a_call_that_cannot_be_carried_out_is_one_line(folder: Path, arguments: 
     assert done.out == ""
 
 
+def test_an_action_that_cannot_be_answered_is_one_line(folder: Path) -> None:
+    connector = CONNECTOR.replace("output: { id: string }", "output: { id: { type: string, pattern: '^(?=a)b$' } }")
+    (folder / "connectors" / "shop.connector.yaml").write_text(connector)
+    done = workfile(folder, "explore", "safe.workfile.yaml")
+    assert done.code == 2
+    assert "no default answer for `shop.charge`" in done.err
+    assert "Traceback" not in done.err
+
+
 def test_a_workfile_with_errors_is_not_explored(folder: Path) -> None:
     (folder / "bad.workfile.yaml").write_text(
         SAFE.replace("shop.look", "shop.nothing").replace("name: safe", "name: bad")

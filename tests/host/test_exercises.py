@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from sim_runtime.host.timing import ACCEPTED, CLAIMED, CLASSES, LEASE_MS, RUN_LI
 from sim_runtime.qualify import extension
 from sim_runtime.qualify.client import Client, read_address
 from sim_runtime.qualify.harness import Request, Result, qualify, write_bundle
-from sim_runtime.qualify.processes import HostProcess
 from sim_runtime.qualify.receiver import EffectReceiver
 from sim_runtime.qualify.timing import Limits
 from sim_runtime.qualify.verify import Expected, verify_text
@@ -251,25 +250,6 @@ def test_what_was_accepted_is_done_after_everything_died(tmp_path: Path) -> None
         assert [found.ended(run) for run in runs] == ["completed"] * 20
 
 
-@pytest.mark.requirement("Q-LAD-06")
-def test_one_worker_cannot_show_a_peer(tmp_path: Path) -> None:
-    port = free_port()
-    words = [*WORKFILE, "host", "--listen", f"127.0.0.1:{port}", "--store", str(tmp_path / "s.sqlite")]
-    start = shlex.join([*words, "--workers", "1", "--durability-exercises"])
-    request = Request(
-        read_address(f"http://127.0.0.1:{port}"),
-        KEY,
-        rung=MULTI,
-        start=start,
-        limits=replace(LIMITS, death=1),
-        rows=("openwop.requirement.0158.bound-is-derived",),
-    )
-    result = qualify(request, lambda row, seconds: None)
-    assert result.peer is not None
-    assert (result.peer.result, "two live processes" in (result.peer.detail or "")) == ("blocked", True)
-    assert not result.passed
-
-
 def test_the_service_stays_reachable_while_its_api_is_killed(tmp_path: Path) -> None:
     """The supervisor holds the socket: a client that connects meanwhile waits, and is served."""
     with hosting(tmp_path, workers=1) as found:
@@ -278,15 +258,3 @@ def test_the_service_stays_reachable_while_its_api_is_killed(tmp_path: Path) -> 
         os.kill(first, signal.SIGKILL)
         assert client.get("/.well-known/openwop").status == 200
         assert list(found.pids("api").values()) != [first]
-
-
-def test_a_supervisor_that_is_killed_leaves_a_store_that_goes_on(tmp_path: Path) -> None:
-    with (tmp_path / "log").open("wb") as log:
-        words = [*WORKFILE, "host", "--listen", "127.0.0.1:0", "--store", str(tmp_path / "s.sqlite")]
-        with HostProcess(shlex.join(words), log, 10, {"WORKFILE_HOST_KEY": KEY}) as process:
-            until(lambda: len(process.alive()) >= 4)
-            before = process.alive()
-            root = process.root()
-            assert root is not None
-            os.kill(root, signal.SIGKILL)
-            until(lambda: len(process.alive()) >= 4 and not process.alive() & before)
