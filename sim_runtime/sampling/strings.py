@@ -26,11 +26,41 @@ FORMAT_TEXTS: Final[dict[str, tuple[str, ...]]] = {
     "email": ("a@example.com", "a@b"),
     "hostname": ("example.com", "a"),
     "ipv4": ("192.0.2.1", "0.0.0.0"),
+    "idn-email": ("a@example.com", "a@b"),
+    "idn-hostname": ("example.com", "a"),
     "ipv6": ("2001:db8::1", "::"),
+    "iri": ("https://example.com/", "a:"),
+    "iri-reference": ("https://example.com/", "a", ""),
+    "json-pointer": ("/a", ""),
     "regex": ("a", ""),
+    "relative-json-pointer": ("0",),
     "time": ("00:00:00Z",),
     "uri": ("https://example.com/", "a:"),
+    "uri-reference": ("https://example.com/", "a", ""),
+    "uri-template": ("https://example.com/", "a", ""),
     "uuid": ("00000000-0000-4000-8000-000000000000",),
+}
+#: Others, where elements must differ: by a number from 2 to 31.
+_OTHER_TEXTS: Final[dict[str, str]] = {
+    "date": "1970-01-{0:02}",
+    "date-time": "1970-01-{0:02}T00:00:00Z",
+    "duration": "PT{0}S",
+    "email": "a{0}@example.com",
+    "hostname": "a{0}.example.com",
+    "idn-email": "a{0}@example.com",
+    "idn-hostname": "a{0}.example.com",
+    "ipv4": "192.0.2.{0}",
+    "ipv6": "2001:db8::{0}",
+    "iri": "https://example.com/{0}",
+    "iri-reference": "https://example.com/{0}",
+    "json-pointer": "/a{0}",
+    "regex": "a{0}",
+    "relative-json-pointer": "{0}",
+    "time": "00:00:{0:02}Z",
+    "uri": "https://example.com/{0}",
+    "uri-reference": "https://example.com/{0}",
+    "uri-template": "https://example.com/{0}",
+    "uuid": "00000000-0000-4000-8000-{0:012}",
 }
 
 
@@ -48,8 +78,11 @@ def string_values(schema: Mapping[str, Any], text: str) -> Iterator[str]:
         return
     for pattern in schema.get("patterns", ()):
         yield from pattern_matches(pattern, least, most)
-    known = FORMAT_TEXTS.get(schema.get("format", ""), ())
+    format_ = schema.get("format", "")
+    known = FORMAT_TEXTS.get(format_, ())
     yield from known
+    if format_ in _OTHER_TEXTS:
+        yield from (_OTHER_TEXTS[format_].format(number) for number in range(2, 32))
     for each in known:
         yield filled(each, least, most)
     yield filled(text, least, most)

@@ -211,3 +211,23 @@ def test_an_iteration_beside_one_that_has_just_failed_stands_still() -> None:
     assert made.status == "failed"
     assert trace(made, "event.accepted") == ["event.accepted e[0].w", "event.accepted e[1].w"]
     assert trace(made, "wait.selected") == ["wait.selected e[0].w"]
+
+
+def test_each_compensation_of_a_step_has_its_own_key_and_number() -> None:
+    made = run(
+        """
+        steps:
+          - g:
+              wf.group:
+                - a: { lab.send: {}, undo: { lab.refund: { v: "{{ a.value }}" } } }
+                - b: { lab.get: {} }
+              recovery: { redo: whole_group, stop_after: { failures: 3, within: 1h }, then: fail }
+        """,
+        {"g.a": [ok("same")], "g.b": [fail(), fail(), ok()]},
+    )
+    assert made.status == "succeeded"
+    prepared = [each for each in made.records if each.kind == "compensation.prepared"]
+    assert [each.data["number"] for each in prepared] == [1, 2]
+    keys = [each.data["key"] for each in prepared]
+    assert [each.rpartition(":")[2] for each in keys] == ["1", "2"]
+    assert outside(made).count("lab.refund") == 2

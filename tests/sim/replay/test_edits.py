@@ -120,6 +120,7 @@ def judge_continuation(told: Json, history: History, other: Any, wanted: Json, f
         "result": report["result"],
         "generation": report["generation"],
         "clock": report["clock"]["now"],
+        "effects": {each["path"]: each["count"] for each in report["effects"]},
         "calls": [each["path"] for each in report["calls"]],
         "holds": [each["path"] for each in report["holds"]],
         "invalidated": invalidated and {name: invalidated[name] for name in ("kind", "path", "cause")},

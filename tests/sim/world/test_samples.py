@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_runtime.samples import NoSample, fits, sample
+from sim_runtime.sampling.strings import FORMAT_TEXTS
 
 TREE = {
     "$ref": "#/$defs/tree",
@@ -152,3 +153,12 @@ def test_whatever_is_made_fits_and_is_the_same_again(schema: Any, text: str) -> 
         return
     assert fits(schema, value)
     assert sample(schema, text) == value
+
+
+@pytest.mark.parametrize("name", sorted(FORMAT_TEXTS))
+def test_texts_of_a_format_can_differ(name: str) -> None:
+    schema = {"type": "array", "items": {"type": "string", "format": name}, "minItems": 5, "uniqueItems": True}
+    found = sample(schema, "free text")
+    assert len(set(found)) == 5
+    assert fits(schema, found)
+    assert "free text" not in found
