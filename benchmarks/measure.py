@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from benchmarks.generate import write_project
 from benchmarks.hostile import FOLDER_FILES, SHAPES, TEXTS, write_folder
@@ -258,6 +259,35 @@ def measure_hostile(bench: Bench, report: Report) -> None:
         row(f"a folder of {FOLDER_FILES:,} files, {state}", f"{FOLDER_FILES:,} files", sample, "10 s, 1,024 MiB")
 
 
+def measure_program(report: Report, name: str) -> None:
+    """What another program of this folder measures, with its own baselines, as it prints it."""
+    title, module, options = PROGRAMS[name]
+    report.line()
+    report.line(f"## {title}")
+    report.line()
+    command = [sys.executable, "-m", f"benchmarks.{module}", *options]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PROGRAM_S, check=False)
+    except subprocess.TimeoutExpired:
+        report.line(f"Not measured: `{' '.join(command[1:])}` took more than {PROGRAM_S:.0f} s.")
+        return
+    report.line(done.stdout.strip() or f"Not measured: it ended with {done.returncode}.")
+    if done.returncode:
+        print(done.stderr.strip()[-2000:], file=sys.stderr)
+
+
+#: Each with its title, its module, and its options.
+PROGRAMS: Final[dict[str, tuple[str, str, tuple[str, ...]]]] = {
+    "simulation": ("Simulated runs", "simulation", ()),
+    "explore": ("Exploration", "explore", ()),
+    "replay": ("Recorded histories", "replay", ()),
+    "lsp": ("The language server", "lsp", ()),
+    "dap": ("The debug adapter", "dap", ()),
+    "host": ("The host", "host", ()),
+}
+PROGRAM_S = 1800.0
+
+
 def machine() -> str:
     """The machine and how busy it is, in one line."""
     model = platform.processor() or platform.machine()
@@ -283,14 +313,15 @@ seconds are those of the process and its children and are the ones to compare on
 and files a second with it, only means something when the load average is near nothing: two jobs then take about half
 their CPU time, and on a busy machine all of it. Caches are off unless a row says otherwise; Python's own bytecode is
 cached, as in any installation. Peak memory is that of the largest process. The baselines are check-jsonschema with our
-own JSON Schema, and yamllint with its relaxed rules."""
+own JSON Schema, and yamllint with its relaxed rules. The sections from "Simulated runs" on are each a program of its own
+(`python -m benchmarks.NAME`), which says what it measures beside what."""
 
 
 def main() -> int:
     """Parse the arguments, measure, print."""
     parser = argparse.ArgumentParser(description="Measure the tools against what users would run instead.")
     parser.add_argument("--runs", type=int, default=5, help="runs of each command; the median counts (default: 5)")
-    parser.add_argument("--only", choices=["speed", "analysis", "hostile"], help="measure a part only")
+    parser.add_argument("--only", choices=["speed", "analysis", "hostile", *PROGRAMS], help="measure a part only")
     parser.add_argument("--write", action="store_true", help=f"write the tables to {RESULTS.relative_to(ROOT)} too")
     options = parser.parse_args()
     for tool in ("workfile", "check-jsonschema", "yamllint"):
@@ -310,6 +341,9 @@ def main() -> int:
         for part, measure in parts.items():
             if options.only in (None, part):
                 measure(bench, report)
+        for program in PROGRAMS:
+            if options.only in (None, program):
+                measure_program(report, program)
         report.line()
         report.line(f"After: {machine()}.")
     if options.write:
