@@ -313,8 +313,8 @@ seconds are those of the process and its children and are the ones to compare on
 and files a second with it, only means something when the load average is near nothing: two jobs then take about half
 their CPU time, and on a busy machine all of it. Caches are off unless a row says otherwise; Python's own bytecode is
 cached, as in any installation. Peak memory is that of the largest process. The baselines are check-jsonschema with our
-own JSON Schema, and yamllint with its relaxed rules. The sections from "Simulated runs" on are each a program of its own
-(`python -m benchmarks.NAME`), which says what it measures beside what."""
+own JSON Schema, and yamllint with its relaxed rules. The sections from "Simulated runs" on are each a program
+of its own (`python -m benchmarks.NAME`), which says what it measures beside what."""
 
 
 def main() -> int:
@@ -322,7 +322,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the tools against what users would run instead.")
     parser.add_argument("--runs", type=int, default=5, help="runs of each command; the median counts (default: 5)")
     parser.add_argument("--only", choices=["speed", "analysis", "hostile", *PROGRAMS], help="measure a part only")
-    parser.add_argument("--write", action="store_true", help=f"write the tables to {RESULTS.relative_to(ROOT)} too")
+    parser.add_argument("--write", action="store_true", help=f"write it to {RESULTS.relative_to(ROOT)} too")
     options = parser.parse_args()
     for tool in ("workfile", "check-jsonschema", "yamllint"):
         if not (BIN / tool).exists():
