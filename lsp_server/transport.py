@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -22,7 +23,10 @@ MAX_MESSAGE_BYTES: Final = 256 * 1024 * 1024
 MAX_WAITING: Final = 4_096
 MAX_HEADER_BYTES: Final = 8_192
 MAX_CANCELLED: Final = 10_000
+ABSURD: Final = 16
+"""A message that is said to be so many times longer than the longest is not waited for."""
 _CHUNK: Final = 1 << 20
+_LENGTH: Final = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,15})\Z", re.IGNORECASE)
 
 
 class Unreadable:
@@ -119,9 +123,10 @@ def read_messages(
                 put(Unreadable(headless))
             continue
         if length > limit:
-            if not _skip(stream, length):
-                return
             put(Unreadable("the message is too large"))
+            # So much will never come: the length is wrong, and where the next message begins is not known.
+            if length > ABSURD * limit or not _skip(stream, length):
+                return
             continue
         try:
             body = stream.read(length)
@@ -145,10 +150,10 @@ def _read_headers(stream: BinaryIO) -> int | None:
         text = line.strip()
         if not text:
             return length
-        name, _, value = text.partition(b":")
-        value = value.strip()
-        if name.strip().lower() == b"content-length" and value.isdigit() and len(value) < 16:
-            length = int(value)
+        # Behind a body whose length was wrong, the header does not begin its line.
+        found = _LENGTH.search(text)
+        if found is not None:
+            length = int(found[1])
 
 
 def _skip(stream: BinaryIO, length: int) -> bool:

@@ -17,7 +17,7 @@ from typing import Final
 
 from analyzer.check import engine_for
 from analyzer.driver import known_rules, problem_of_rule
-from analyzer.findings import Finding
+from analyzer.findings import Finding, Range
 from analyzer.memory import paused_collection
 from analyzer.model.nodes import Workflow
 from analyzer.selection import Selection, file_ignores
@@ -40,6 +40,8 @@ COLLECT_AT_MOST: Final = 8
 """Analyses from the beginning after which memory is freed though messages wait."""
 EDITS_AT_MOST: Final = 200
 """Analyses of small edits after which all memory is looked through: each leaves a step or two."""
+NOT_CHECKED: Final = "configuration"
+"""Stands for a rule in what is said of a file that is not checked."""
 _EVERYTHING: Final = Selection()
 
 
@@ -272,8 +274,12 @@ class Workspace:
         document = self.open.get(path)
         if document is not None and not document.ours:
             return Checked((), frozenset(), False)
-        if configuration_problems(project):
-            return Checked((), frozenset(), True)  # as on the command line: the fault is said, nothing is reported
+        faults = configuration_problems(project)
+        if faults:
+            # As on the command line nothing is found under it; but a file that is not checked must not look clean.
+            message = f"Nothing is checked here until the configuration is mended: {faults[0]}"
+            told = Finding(path, NOT_CHECKED, NOT_CHECKED, "error", message, Range(1, 1, 1, 1))
+            return Checked((told,), frozenset(), True)
         result = check_file(project, path)
         analysis = engine_for(project).analysis(path) if file_kind(path) == "workflow" else None
         self._note(project, path, result.dependencies, None if analysis is None else analysis.workflow)

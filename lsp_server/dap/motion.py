@@ -288,7 +288,7 @@ def last_stop_before(course: Course, watch: Watch, seq: int) -> tuple[Record, St
 
 
 def count_hits(course: Course, watch: Watch) -> None:
-    """Count the hits of breakpoints anew, up to here."""
+    """Count the hits of breakpoints anew, up to here; the place that the session stands before is one of them."""
     watch.breakpoints.forget_hits()
     if not watch.breakpoints.count_hits:
         return
@@ -297,3 +297,6 @@ def count_hits(course: Course, watch: Watch) -> None:
     for position, record in enumerate(records):
         if is_place(record):
             watch.before(course, record, partial(folding.before, position), _quiet)
+    coming = course.upcoming()
+    if course.standing and coming and is_place(coming[0]):
+        watch.before(course, coming[0], partial(course.state_before, 0), _quiet)

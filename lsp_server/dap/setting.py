@@ -8,6 +8,7 @@ from analyzer.check import engine_for
 from analyzer.workspace.files import file_kind
 from analyzer.workspace.project import project_for
 from lsp_server.dap.breakpoints import Breakpoint
+from lsp_server.dap.motion import count_hits
 from lsp_server.dap.paths import source_path
 from lsp_server.dap.protocol import ERROR_ARGUMENTS, Argument, Refused, check_arguments
 from lsp_server.dap.session import Session
@@ -47,13 +48,17 @@ def set_breakpoints(session: Session, given: Arguments) -> Json:
     program = session.known_program
     if program is not None:
         session.breakpoints.look_again(program)
+        count_hits(session.course, session.watch)
     return {"breakpoints": [breakpoint_json(session, each) for each in found]}
 
 
 def set_function_breakpoints(session: Session, given: Arguments) -> Json:
     """The breakpoints by step path."""
     entries = [check_arguments("setFunctionBreakpoints", each, _FUNCTION) for each in given["breakpoints"]]
-    found = session.breakpoints.set_functions(entries, session.known_program)
+    program = session.known_program
+    found = session.breakpoints.set_functions(entries, program)
+    if program is not None:
+        count_hits(session.course, session.watch)
     return {"breakpoints": [breakpoint_json(session, each) for each in found]}
 
 

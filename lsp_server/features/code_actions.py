@@ -14,6 +14,7 @@ from analyzer.syntax.source import Source
 from lsp_server.nodes import scalar_at
 from lsp_server.snapshot import Snapshot, Span, TextEdit
 from lsp_server.textdiff import line_edits
+from lsp_server.workspace import NOT_CHECKED
 
 QUICK_FIX: Final = "quickfix"
 FIX_ALL: Final = "source.fixAll.workfile"
@@ -52,7 +53,7 @@ def actions(snapshot: Snapshot, findings: Iterable[Finding], wanted: Span, only:
     seen: set[tuple[str, int]] = set()
     for finding in here:
         key = (finding.rule, finding.range.start_line)
-        if key in seen or finding.rule == "unused-suppression":
+        if key in seen or finding.rule in ("unused-suppression", NOT_CHECKED):
             continue
         seen.add(key)
         edit = suppression(snapshot, finding)
@@ -73,6 +74,9 @@ def suppression(snapshot: Snapshot, finding: Finding) -> TextEdit | None:
     source = snapshot.source
     line = finding.range.start_line - 1
     start, end = source.line_start(line), source.line_end(line)
+    if finding.rule == "multiple-documents":
+        # What stands from there on is not read, a comment neither: it goes above.
+        return TextEdit(snapshot.path, (start, start), f"# workfile: ignore[{finding.rule}]{source.eol}")
     comment = next((each for each in snapshot.tree.comments if start <= each.start <= end), None)
     if comment is not None:
         found = _NAMES.search(source.text, comment.start, comment.end)

@@ -180,6 +180,29 @@ async def test_hit_conditions(client: Client, folder: Folder, hits: str, stops: 
     await client.event("terminated")
 
 
+async def test_hits_count_from_the_start_also_after_going_back(client: Client, folder: Folder) -> None:
+    """The step that the session stands before is one of them, whichever way it came there."""
+    entry = {"line": folder.line("- greet:"), "hitCondition": "% 2"}
+    await client.begin(program=folder.main, inputs={**INPUTS, "names": list("abcdef")}, lines={folder.main: [entry]})
+    await client.stopped("breakpoint")
+    for command, index in (("continue", 3), ("stepBack", 1), ("continue", 3), ("reverseContinue", 1), ("continue", 3)):
+        await client.request(command, threadId=1)
+        await client.stopped()
+        assert await client.evaluate("index") == str(index), command
+
+
+async def test_hits_before_a_breakpoint_was_set_count_too(client: Client, folder: Folder) -> None:
+    line = folder.line("- greet:")
+    await client.begin(
+        program=folder.main, inputs={**INPUTS, "names": list("abcdef")}, lines={folder.main: [{"line": line}]}
+    )
+    await client.stopped("breakpoint")
+    await set_lines(client, folder.main, {"line": line, "hitCondition": "% 3"})
+    await client.request("continue", threadId=1)
+    await client.stopped("breakpoint")
+    assert await client.evaluate("index") == "2"
+
+
 async def test_log_points_print_and_do_not_stop(client: Client, folder: Folder) -> None:
     entry = {
         "line": folder.line("- greet:"),

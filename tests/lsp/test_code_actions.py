@@ -91,3 +91,18 @@ def test_all_safe_fixes_at_once(files: Any) -> None:
 )
 def test_kinds(kind: str, only: list[str] | None, wanted: bool) -> None:
     assert wants(kind, only) is wanted
+
+
+def test_a_second_document_is_ignored_from_above(server: Any, files: Any) -> None:
+    server.start({"textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}}})
+    uri = files.uri("main.workfile.yaml")
+    text = 'workfile: "1.0"\nname: main\nsteps:\n  - a: { wf.wait: 1h }\n---\nb: 1\n'
+    server.open(uri, text)
+    place = {"start": {"line": 4, "character": 0}, "end": {"line": 4, "character": 0}}
+    params = {"textDocument": {"uri": uri}, "range": place, "context": {"diagnostics": []}}
+    (action,) = server.request("textDocument/codeAction", params)
+    ((edit,),) = action["edit"]["changes"].values()
+    assert edit["newText"] == "# workfile: ignore[multiple-documents]\n"
+    server.open(uri, text.replace("---", edit["newText"] + "---"), 2)
+    server.settle()
+    assert server.published()[-1]["diagnostics"] == []

@@ -123,7 +123,7 @@ def test_suppression_and_selection_are_those_of_the_command_line(server: Any, fi
     assert codes(server.published()[-1]) == []
 
 
-def test_a_bad_configuration_is_told_once_and_nothing_is_checked(server: Any, files: Any) -> None:
+def test_a_bad_configuration_is_told_and_nothing_looks_clean(server: Any, files: Any) -> None:
     files.write("workfile.toml", '[check]\nignore = ["no-such-rule"]\n')
     server.start()
     uri = files.uri("main.workfile.yaml")
@@ -131,10 +131,18 @@ def test_a_bad_configuration_is_told_once_and_nothing_is_checked(server: Any, fi
     server.settle()
     change(server, uri, 2, BAD + "\n")
     server.settle()
-    assert [codes(each) for each in server.published()] == [[], []]
+    assert [codes(each) for each in server.published()] == [["configuration"], ["configuration"]]
     said = [each["params"]["message"] for each in server.sent if each.get("method") == "window/showMessage"]
     assert len(said) == 1
     assert "no-such-rule" in said[0]
+    place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+    params = {"textDocument": {"uri": uri}, "range": place, "context": {"diagnostics": []}}
+    assert server.request("textDocument/codeAction", params) == []
+    files.write("workfile.toml", "")
+    server.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": files.uri("workfile.toml"), "type": 2}]})
+    server.settle()
+    assert "configuration" not in codes(server.published()[-1])
+    assert codes(server.published()[-1])
 
 
 def test_files_of_others_are_left_alone(server: Any, files: Any) -> None:

@@ -54,7 +54,7 @@ def test_messages_one_after_the_other() -> None:
         (framed(b"nothing", b"{}"), ["this is not JSON (JSONDecodeError)", {}]),
         (framed(b"\xff", b"{}"), ["this is not JSON (UnicodeDecodeError)", {}]),
         (framed(b"[" * 100_000, b"{}"), ["this is not JSON (RecursionError)", {}]),
-        (b"Content-Length: %d\r\n\r\n" % (MAX_MESSAGE_BYTES + 1), []),
+        (b"Content-Length: %d\r\n\r\n" % (MAX_MESSAGE_BYTES + 1), ["the message is too large"]),
     ],
 )
 def test_what_is_no_message_costs_only_itself(data: bytes, found: list[Any]) -> None:
@@ -170,3 +170,15 @@ def test_tcp() -> None:
     assert [each["id"] for each in found] == [1, 2]
     assert process.wait(20) == 0
     process.stderr.close()
+
+
+def test_a_wrong_length_costs_one_message() -> None:
+    seen: list[Any] = []
+    read_messages(io.BytesIO(b"Content-Length: abc\r\n\r\n{}" + framed({"id": 2}, {"id": 3})), seen.append)
+    assert [each["id"] for each in seen] == [2, 3]
+
+
+def test_an_absurd_length_is_refused_and_ends_the_session() -> None:
+    seen: list[Any] = []
+    read_messages(io.BytesIO(b"Content-Length: 99999999999\r\n\r\n{}"), seen.append)
+    assert [type(each) for each in seen] == [Unreadable]
