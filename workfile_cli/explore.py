@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from workfile_cli.console import ColourChoice, error_line, note, write_result
+from workfile_cli.console import ColourChoice, note, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
 from workfile_cli.options import colour_option
 from workfile_cli.simulating import changes_of, print_refusal, styler, write_file
@@ -103,14 +103,11 @@ def _explored(prepared: Any, bounds: Bounds, jobs: int, dask: str | None) -> Exp
         return search(prepared, bounds, jobs=jobs, dask=dask)
 
     def progress(states: int, done: int, total: int) -> None:
-        sys.stderr.write(f"\r{states:,} states, {done:,} of {total:,} places\x1b[K")
+        sys.stderr.write(f"\r{states:,} states, {done:,} of {total:,} parts\x1b[K")
         sys.stderr.flush()
 
     try:
         return search(prepared, bounds, jobs=jobs, dask=dask, progress=progress)
-    except KeyboardInterrupt:
-        error_line("interrupted", COMMAND)
-        raise
     finally:
         sys.stderr.write("\r\x1b[K")
 

@@ -11,7 +11,7 @@ from sim_runtime.driver.run import Run
 from sim_runtime.explore.monitor import RULES, Violation
 from sim_runtime.explore.plan import Bounds, Plan, plan_of
 from sim_runtime.explore.scenarios import Parts, Written, judged, scenario_for, shrunk, text_of
-from sim_runtime.explore.search import Search, Stop, without_collection
+from sim_runtime.explore.search import UNIT, Search, Stop, without_collection
 from sim_runtime.explore.starting import branch_from
 from sim_runtime.explore.summary import Chain, Example, Summary, base_summary, summary_of
 from sim_runtime.simulation import Prepared
@@ -86,7 +86,7 @@ def explore(
         try:
             search.find_bases()
             _add(summary, base_summary(search.base_unit, search.starts), search)
-            total = len(search.graph.following)
+            total = -(-len(search.graph.following) // UNIT)
             for done, each in enumerate(_units(search, prepared, bounds, jobs, dask, start), 1):
                 _add(summary, each, search)
                 if progress is not None:
@@ -107,7 +107,7 @@ def _add(summary: Summary, unit: Summary, search: Search) -> None:
     most = search.plan.bounds.states
     if summary.states + unit.states > most:
         search.explore_one(summary.units - 1)  # as far as it goes, as one process would
-        raise Stop(f"the bound of {most:,} states was reached (`--states`)")
+        raise Stop(search.too_many)
     summary.add(unit)
     summary.units += 1
     search.states_left = most - summary.states
@@ -119,7 +119,7 @@ def _units(
     if jobs > 1 or dask is not None:
         from sim_runtime.explore.shards import shared
 
-        yield from shared(prepared, bounds, jobs, dask, start is None)
+        yield from shared(search, prepared, bounds, jobs, dask, start is None)
         return
     for _, unit in search.units(_all):
         yield summary_of(unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -74,8 +74,6 @@ class Plan:
     def start(self) -> Branch:
         """The run of which nothing is done."""
         scenario, changes = self.prepared.scenario, self.prepared.changes
-        from dataclasses import replace
-
         return Branch(
             self.definition,
             ExploreWorld(self.actions, scenario.actions, self.keys),

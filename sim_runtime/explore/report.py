@@ -306,6 +306,8 @@ def _findings(found: Exploration, files: Mapping[str, str], style: Style) -> Ite
         return
     for each in found.findings:
         yield from _finding(each, files, style)
+    if not files and found.fixed:
+        yield "Write scenarios that play these with `--write-counterexamples DIR`."
     yield ""
 
 

@@ -76,8 +76,8 @@ class Stop(Passing):
 
 class CrashEdge(NamedTuple):
     """A crash that was explored. ``records`` are those of the transaction, ``point`` is ``before`` or ``after`` it;
-    ``racing``: something had gone wrong while several branches or iterations were under way, so that a crash may change
-    how far each of them comes."""
+    ``racing``: a crash may change what comes first, as time passes while the executor is down, or as something had gone
+    wrong while several branches or iterations were under way."""
 
     point: str
     records: tuple[Record, ...]
@@ -149,11 +149,13 @@ class Search:
         self.bases: list[Base] = []
         self.base_unit = Unit(self.graph)
         self.states_left = plan.bounds.states
+        self.too_many = f"the bound of {plan.bounds.states:,} states was reached (`--states`)"
         self.walked: dict[int, Known] = {}
         self.starts: list[tuple[int, Deviation | None]] = []
         self.probes: dict[tuple[str, bool], tuple[Option | None]] = {}
         self._last: list[Record] = []
         self._ticks = 0
+        self._counts = True
         self._unit = self.base_unit
         self._local: dict[int, Budget | list[Budget]] = {}
         self._todo: list[tuple[Branch, int, Budget]] = []
@@ -258,6 +260,7 @@ class Search:
                 mine = wanted(number)
                 if not place:
                     self._begin(Unit(Graph(self.graph)))
+                    self._counts = mine
                 going = self._boundary(branch, key, self.full if mine else None)
                 if mine:
                     self._explore()
@@ -389,7 +392,7 @@ class Search:
     # ---- crashes ------------------------------------------------------------------------------------
 
     def _crash_after(self, branch: Branch, key: int, budget: Budget) -> None:
-        last = branch.last
+        last, self._labels = branch.last, None
         if last:
             crashed = branch.crashed_key(self.keys) if not self.plan.bounds.down_us else None
             self._labels = None if crashed is None else (branch, branch.now, crashed)
@@ -434,7 +437,7 @@ class Search:
             else:
                 self._met(unit, other, crashed)
         disturbed = branch.deviations is not None and branch.deviations.disturbances > 0
-        racing = disturbed and is_racing(branch.state)
+        racing = self.plan.bounds.down_us > 0 or (disturbed and is_racing(branch.state))
         unit.crashes.append(CrashEdge(point, records, crashed, key, branch.deviations, branch.trail.count, racing))
 
     def _dead(self, branch: Branch, point: str, records: tuple[Record, ...], source: Any) -> Branch:
@@ -520,8 +523,8 @@ class Search:
             unit.lengths[key] = (elapsed, branch.deviations)
 
     def _tick(self, unit: Unit) -> None:
-        if unit.states >= self.states_left:
-            raise Stop(f"the bound of {self.plan.bounds.states:,} states was reached (`--states`)")
+        if self._counts and unit.states >= self.states_left:
+            raise Stop(self.too_many)
         unit.states += 1
         self._ticks += 1
         if self._ticks % CHECK_EVERY == 0:

@@ -51,7 +51,9 @@ def explore_part(task: Task) -> bytes:
     return pickle.dumps((found, why))
 
 
-def shared(prepared: Prepared, bounds: Bounds, jobs: int, dask: str | None, from_files: bool) -> Iterator[Summary]:
+def shared(
+    search: Search, prepared: Prepared, bounds: Bounds, jobs: int, dask: str | None, from_files: bool
+) -> Iterator[Summary]:
     """The summaries of all units in order. Raises ``Stop`` where a part ended early, ``CannotShare``."""
     scenario = prepared.scenario.path or None
     if not from_files or (scenario is None and prepared.scenario.root is not None):
@@ -64,10 +66,10 @@ def shared(prepared: Prepared, bounds: Bounds, jobs: int, dask: str | None, from
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
             answers = list(pool.map(explore_part, tasks))
-    yield from _joined(answers)
+    yield from _joined(search, answers)
 
 
-def _joined(answers: list[bytes]) -> Iterator[Summary]:
+def _joined(search: Search, answers: list[bytes]) -> Iterator[Summary]:
     whys: list[str] = []
     units: dict[int, Summary] = {}
     for answer in answers:
@@ -75,11 +77,13 @@ def _joined(answers: list[bytes]) -> Iterator[Summary]:
         units.update(found)
         if why:
             whys.append(why)
-    for number in sorted(units):
-        if number and number - 1 not in units and not whys:
-            raise AssertionError(f"unit {number - 1} was not explored")
+    number = 0
+    while number in units:
         yield units[number]
+        number += 1
     if whys:
+        if search.too_many in whys:
+            search.explore_one(number)  # as far as it goes, as one process would
         raise Stop(whys[0])
 
 

@@ -196,6 +196,16 @@ def test_two_crashes_are_more_than_one() -> None:
     assert two.findings == []
 
 
+def test_an_executor_may_be_down_for_a_while() -> None:
+    """Time passes meanwhile: what elapsed fires once when it is back, and what came is taken then."""
+    found = explored(EVENT, down_us=7_200_000_000)
+    assert found.findings == []
+    assert found.summary.longest[0] == 3 * 3_600_000_000, "an hour of waiting, two hours down after it"
+    written = found.scenario(found.summary.longest[1])
+    assert written is not None
+    assert written.parts["crashes"][0]["down"] == "2h"
+
+
 def test_a_bound_that_is_hit_is_said() -> None:
     found = explored(PLAIN, states=40)
     assert not found.complete
@@ -278,6 +288,16 @@ def test_a_state_after_a_crash_is_known_without_a_copy() -> None:
             assert dead.state == branch.state
             checked += 1
         assert checked > 5
+
+
+def test_a_copy_shares_nothing_that_changes() -> None:
+    """Whatever a run may come to keep: a copy has its own. Crash points that are used up do not change any more."""
+    branch = plan(PLAIN).start()
+    branch.step()
+    copy = vars(branch.fork())
+    for name, value in vars(branch).items():
+        if isinstance(value, list | dict | set) or hasattr(value, "fork"):
+            assert copy[name] is not value or name == "_crash_points", name
 
 
 def test_the_matrix_has_a_row_for_each_call() -> None:

@@ -20,8 +20,8 @@ APPROVAL = str(ROOT / "examples" / "approval.workfile.yaml")
 BOUNDS = Bounds(budget_s=None)
 
 
-def report(**options: object) -> str:
-    found = explore(prepare(APPROVAL), BOUNDS, **options)  # type: ignore[arg-type]
+def report(bounds: Bounds = BOUNDS, **options: object) -> str:
+    found = explore(prepare(APPROVAL), bounds, **options)  # type: ignore[arg-type]
     return json.dumps(json_report(found, {}))
 
 
@@ -35,15 +35,18 @@ def test_the_parts_together_are_the_whole() -> None:
         search = Search(made, made.start())
         search.find_bases()
         summary.add(base_summary(search.base_unit, search.starts))
-        for each in _joined(answers):
+        for each in _joined(search, answers):
             summary.add(each)
         assert summary.states == whole["states"]
         assert summary.outcomes == whole["outcomes"]
 
 
 @pytest.mark.slow
-def test_processes_change_nothing() -> None:
-    assert report(jobs=2) == report()
+@pytest.mark.parametrize("states", [300_000, 400])
+def test_processes_change_nothing(states: int) -> None:
+    """Also where a bound ends the exploration in the middle of a unit."""
+    bounds = Bounds(budget_s=None, states=states)
+    assert report(bounds, jobs=2) == report(bounds)
 
 
 def test_units_know_nothing_of_each_other() -> None:
