@@ -69,6 +69,14 @@ class Desk:
             self.rest(100)
         raise AssertionError(f"No webview has `{selector}`.")
 
+    def press_until(self, key: str, frame: Any, selector: str) -> None:
+        """Press a key again and again, until a webview has an element."""
+        end = time.monotonic() + WAIT_MS / 1000
+        while frame.query_selector(selector) is None:
+            assert time.monotonic() < end, f"The webview never has `{selector}`."
+            self.press(key)
+            self.rest(700)
+
     def stopped_at(self, step: str) -> None:
         """Wait until the debugger stands at a step."""
         self.wait(f".debug-call-stack .monaco-list-row[aria-label^='Stack Frame {step}, ']")

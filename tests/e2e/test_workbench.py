@@ -113,25 +113,20 @@ def test_the_simulation_panel(bench: Workbench, project: Path, tmp_path: Path) -
         seen.press("F5")
         seen.wait(FRAME_LINE)
         panel = seen.frame(".timeline")
-        while panel.query_selector(".item .ways") is None:
-            seen.press("F5")  # the ambiguous attempt stops it as well
-            seen.rest(700)
-        assert panel.inner_text(".chip").startswith("held")
+        # The ambiguous attempt stops it as well, and the hold before nothing else can act.
+        seen.press_until("F5", panel, "header .chip:has-text('held')")
         panel.click("button:has-text('It succeeded…')")
         seen.command("View: Toggle Maximized Panel")
         picture(seen, "simulation")
         panel.fill("textarea", '{"tracking": "t-1"}')
         panel.click(".form button:has-text('Decide')")
         panel.wait_for_selector(".card:has-text('Holds')", state="detached", timeout=WAIT_MS)
-        while panel.query_selector("button:has-text('Deliver…'):not([disabled])") is None:
-            seen.press("F11")
-            seen.rest(700)
+        seen.press_until("F11", panel, "button:has-text('Deliver…'):not([disabled])")
         panel.click("button:has-text('Deliver…')")
         assert "t-1" in panel.input_value("textarea")
         panel.click(".form button:has-text('Deliver')")
-        while panel.query_selector(".chip:has-text('succeeded')") is None:
-            seen.press("F5")
-            seen.rest(700)
+        panel.wait_for_selector(".item:has-text('warehouse.delivered')", state="detached", timeout=WAIT_MS)
+        seen.press_until("F5", panel, "header .chip:has-text('succeeded')")
         assert "01-01 00:10:00" in panel.inner_text("header"), "the event came, no time passed"
 
 
@@ -146,6 +141,7 @@ def test_the_crash_matrix(bench: Workbench, project: Path, tmp_path: Path) -> No
         matrix.click(".cell.held")
         assert "not known" in matrix.inner_text(".details")
         seen.press("Control+B")
+        matrix.evaluate("scrollTo(0, 0)")
         picture(seen, "matrix")
         matrix.click(".findings button:has-text('Debug')")
         seen.wait(FRAME_LINE)

@@ -21,7 +21,7 @@ export class Reports implements vscode.TextDocumentContentProvider {
     return Reports.texts.get(uri.toString()) ?? "";
   }
 
-  static async show(title: string, text: string, language = "plaintext"): Promise<void> {
+  static async show(title: string, text: string, language = "workfile-report"): Promise<void> {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${title}`, query: String(Reports.texts.size) });
     Reports.texts.set(uri.toString(), text);
     const document = await vscode.workspace.openTextDocument(uri);
