@@ -28,10 +28,18 @@ def hold_orphan(state: State, id_: str, entered: Hold) -> None:
 
 
 def decide_orphan(state: State, record: Record) -> None:
-    """``operator.decided`` on such a hold: ``succeed`` lets the run go on, ``fail`` ends it as failed."""
-    _count_hold(state, -1)
-    state.orphans = {name: each for name, each in state.orphans.items() if name != record.id}
-    if record.data["decision"] != "fail":
+    """``operator.decided`` on such a hold: ``succeed`` lets the run go on, ``fail`` ends it as failed, whatever else
+    holds it. The effect stands all the same."""
+    failed = record.data["decision"] == "fail"
+    decided = list(state.orphans) if failed else [record.id]
+    _count_hold(state, -len(decided))
+    state.orphans = {name: each for name, each in state.orphans.items() if name not in decided}
+    settled = list(state.prior) if failed else decided
+    state.prior = {
+        name: each._replace(settled=True, reusable=False) if name in settled else each
+        for name, each in state.prior.items()
+    }
+    if not failed:
         return
     told: dict[str, Any] = record.data["failure"]
     failure = {"code": told["code"], "message": told["message"], "details": told["details"], "path": record.path}
@@ -64,7 +72,8 @@ def forget_prior(state: State, id_: str) -> None:
 
 def _invalidated(state: State, record: Record, _address: Address) -> None:
     """``boundary.invalidated``."""
-    found = {each["id"]: Prior(**{name: each[name] for name in Prior._fields}) for each in record.data["effects"]}
+    names = [name for name in Prior._fields if name != "settled"]
+    found = {each["id"]: Prior(**{name: each[name] for name in names}) for each in record.data["effects"]}
     state.prior = {**state.prior, **found}
     for each in found.values():
         name = f"{each.action} {each.key}"

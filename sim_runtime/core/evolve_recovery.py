@@ -57,8 +57,8 @@ def decided(state: State, record: Record, address: Address) -> None:
         return
     if record.id in state.orphans:
         decide_orphan(state, record)
-    else:
-        update(state, address, record.seq, lambda frame: _apply(frame, record))
+        return
+    update(state, address, record.seq, lambda frame: _apply(frame, record))
     _settle(state, record.id)
 
 

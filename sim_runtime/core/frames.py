@@ -229,7 +229,8 @@ class Authorization(NamedTuple):
 
 class Prior(NamedTuple):
     """What a run that this one succeeds did at an action, where that does not count here and its effect may stand.
-    ``reusable``: the outcome is taken over when the very same call is made in ``generation``."""
+    ``reusable``: the outcome is taken over when the very same call is made in ``generation``. ``settled``: an operator
+    let the run go on although it stands."""
 
     action: str
     idempotency: str
@@ -239,6 +240,7 @@ class Prior(NamedTuple):
     timeout: int | None
     generation: int
     reusable: bool = False
+    settled: bool = False
 
 
 class Handling(NamedTuple):

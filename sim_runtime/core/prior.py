@@ -29,7 +29,8 @@ def may_repeat(state: State, id_: str, attempt: Attempt) -> bool:
         return False
     if attempt.idempotency == "inherent" or is_same_call(prior, attempt, state.generation):
         return True
-    return attempt.key is not None and attempt.key == prior.key and same_arguments(prior.arguments, attempt.arguments)
+    same_key = (attempt.key, attempt.connection) == (prior.key, prior.connection)
+    return attempt.key is not None and same_key and same_arguments(prior.arguments, attempt.arguments)
 
 
 def is_same_call(prior: Prior, attempt: Attempt, generation: int) -> bool:
@@ -50,6 +51,7 @@ def is_contained(definition: Definition, id_: str) -> bool:
 
 def hold_unmet(tx: Tx) -> bool:
     """At the end of a run: hold it for each action with a prior effect that it did not come to. Whether it is held."""
-    for id_ in sorted(tx.state.prior):
-        tx.emit("hold.entered", id_, reason="unsafe_continuation", allowed=DECISIONS)
+    for id_, prior in sorted(tx.state.prior.items()):
+        if not prior.settled and id_ not in tx.state.orphans:
+            tx.emit("hold.entered", id_, reason="unsafe_continuation", allowed=DECISIONS)
     return bool(tx.state.orphans)

@@ -20,10 +20,10 @@ def redo_set(tx: Tx, scope: Address, redo: str, failed: str) -> list[str]:
 
 
 def _members(tx: Tx, scope: Address) -> list[str]:
-    """All direct children of a scope. A choice has its active branch's steps; its handlers stand outside."""
-    frame = tx.frame(scope)
-    inside = _active_branch(scope, frame)
-    return [join(identity_of(inside), name) for name, _ in tx.frame(inside).below() if not name.startswith("(")]
+    """All direct children of a scope; a choice has its active branch's steps. What handles the scope's failure begins
+    only when its recovery has given up."""
+    inside = _active_branch(scope, tx.frame(scope))
+    return [join(identity_of(inside), name) for name, _ in tx.frame(inside).below()]
 
 
 def _active_branch(at: Address, frame: Frame) -> Address:

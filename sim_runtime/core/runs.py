@@ -82,6 +82,8 @@ def advance_run(tx: Tx, at: Address, definition: Definition, draining: bool) -> 
     if run.ended is not None:
         return DONE
     if run.ending is not None:
+        if not at and tx.state.prior and run.ending.outcome != "cancelled" and hold_unmet(tx):
+            return HELD
         return _finish(tx, at)
     if not at and tx.state.orphans:
         return HELD
@@ -112,6 +114,8 @@ def advance_run(tx: Tx, at: Address, definition: Definition, draining: bool) -> 
 
 def _land(tx: Tx, at: Address, failed: str, failure: Failure) -> int:
     """A failure has passed the root: the run fails."""
+    if not at and tx.state.prior and hold_unmet(tx):
+        return HELD
     if not settle_between(tx, failed, at) or not release_open(tx, at):
         return CLOSED
     _end_failed(tx, at, failure)

@@ -13,7 +13,8 @@ Change = Callable[[Frame], None]
 
 def put(state: State, address: Address, frame: Frame | None, parent_change: Change | None = None) -> None:
     """Set what stands at ``address`` (None removes it) in a state that may still be changed; ``parent_change`` is done
-    to the copy of the frame above it. A place whose frames above are not there stays as it is."""
+    to the copy of the frame above it, and counts nothing that is open or held. A place whose frames above are not there
+    stays as it is."""
     if not address:
         state.root = frame
         return
@@ -54,10 +55,7 @@ def _rebuild(
         if held:
             parent.held += held
         if parent_change is not None:
-            counts = parent.open, parent.held
             parent_change(parent)
-            opened += parent.open - counts[0]
-            held += parent.held - counts[1]
             parent_change = None
         child = parent
     state.root = child

@@ -49,11 +49,11 @@ only looks like a timestamp stays a text. Instants are RFC 3339 in UTC, duration
 `1h30m`.
 
 A value that is withheld from an exported history stands as `{"$withheld": CLASS}`. CLASS is one of {classes}.
-`--redact` withholds what a manifest or an input marks as `sensitive: true`, and the same texts and numbers wherever else
-they stand, also inside a longer text. What an expression made of them (`| upper`, a part, a sum) is another value and is
-not recognised: mark the output or input that it goes to. A text of fewer than 4 characters is recognised only as a whole,
-and whole numbers below 1000, true, false and null are not followed. The chain of digests is made anew, so that a redacted history can be checked like
-any other, and its digests differ from those of the original.
+`--redact` withholds what a manifest or an input marks as `sensitive: true`, and the same texts and numbers wherever
+else they stand, also inside a longer text. What an expression made of them (`| upper`, a part, a sum) is another
+value and is not recognised: mark the output or input that it goes to. A text of fewer than 4 characters is recognised
+only as a whole, and whole numbers below 1000, true, false and null are not followed. The chain of digests is made
+anew, so that a redacted history can be checked like any other, and its digests differ from those of the original.
 
 ## Loading
 

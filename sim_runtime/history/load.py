@@ -248,7 +248,8 @@ class _Reader:
             "kind": kind if isinstance(kind, str) else None,
             "path": path if isinstance(path, str) else None,
         }
-        place = f"record {boundary['seq']}" + (f" (`{kind}` at `{path}`)" if isinstance(kind, str) else "")
+        where = f" at `{path}`" if isinstance(path, str) else ""
+        place = f"record {boundary['seq']}" + (f" (`{kind}`{where})" if isinstance(kind, str) else "")
         return Refused(Refusal(reason, boundary, f"The history cannot be used from {place} on: {message}.", missing))
 
 

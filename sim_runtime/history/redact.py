@@ -39,6 +39,7 @@ _CLASSES: Final = {
     "child.started": "inputs",
     "action.prepared": "arguments",
     "compensation.prepared": "arguments",
+    "boundary.invalidated": "arguments",
     "subscription.opened": "arguments",
     "event.accepted": "event.payload",
     "event.refused": "event.payload",
@@ -203,13 +204,21 @@ class _Marks:
             yield "result", "operator.decision", self.action(self.actions.get(id_) or reference, "output")
         elif kind == "event.accepted":
             yield "payload", "event.payload", self.trigger(data["trigger"], "payload")
+        elif kind == "boundary.invalidated":
+            places = (
+                (str(at), "arguments", *path)
+                for at, each in enumerate(data["effects"])
+                for path in self.action(each["action"], "input")
+            )
+            yield "effects", "arguments", tuple(places)
         elif kind == "subscription.opened":
             yield "match", "arguments", self.trigger(data["trigger"], "payload")
             yield "configuration", "arguments", self.trigger(data["trigger"], "configuration")
 
 
 def _without(value: Any, path: tuple[str, ...], class_: str, pointer: str, secrets: _Secrets, taken: list[str]) -> Any:
-    """``value`` without what stands at ``path`` (``*``: every element or key); pointers of what was taken are noted."""
+    """``value`` without what stands at ``path`` (``*``: every element or key, a number: that element); pointers of what
+    was taken are noted."""
     if is_withheld(value):
         return value
     if isinstance(value, dict) and value.keys() == {"$suppressed"}:
@@ -227,8 +236,8 @@ def _without(value: Any, path: tuple[str, ...], class_: str, pointer: str, secre
 
     if isinstance(value, dict):
         return {key: below(key, each) if step in (key, "*") else each for key, each in value.items()}
-    if isinstance(value, list) and step == "*":
-        return [below(position, each) for position, each in enumerate(value)]
+    if isinstance(value, list):
+        return [below(at, each) if step in ("*", str(at)) else each for at, each in enumerate(value)]
     return value
 
 

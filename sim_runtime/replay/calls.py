@@ -109,6 +109,13 @@ class _Book:
         effect.out = True
         effect.sent.append(record)
 
+    def carried(self, record: Record) -> None:
+        """What a successor run was told of the run before it."""
+        for each in record.data["effects"] if record.seq >= self.since else ():
+            told = {**each, "effect": "write", "attempt": 1, "reissue": 0}
+            prepared = Record(record.seq, record.at, "action.prepared", each["id"], each["generation"], told)
+            self.effects[each["id"]] = Effect(prepared, out=True, sent=[prepared])
+
     def outcome(self, record: Record) -> None:
         effect = self.effects.get(record.id)
         if effect is None:
@@ -136,6 +143,7 @@ class _Book:
 _TOLD: Final[dict[str, Callable[[_Book, Record], None]]] = {
     "action.prepared": _Book.prepare,
     "compensation.prepared": _Book.prepare,
+    "boundary.invalidated": _Book.carried,
     "action.dispatched": _Book.send,
     "compensation.dispatched": _Book.send,
     "action.succeeded": _Book.outcome,

@@ -22,6 +22,7 @@ from sim_runtime.history.load import History
 from sim_runtime.history.paths import CHILD, address_of
 from sim_runtime.history.records import Record
 from sim_runtime.history.refusal import Refusal, Refused
+from sim_runtime.replay.calls import superseded_by
 from sim_runtime.replay.continued import ContinuedRun, notes_of
 from sim_runtime.replay.definitions import Chosen, Definitions
 from sim_runtime.replay.divergence import Divergence
@@ -118,11 +119,11 @@ def continue_(history: History, other: Prepared | None = None, scenario: Scenari
     validate(history)
     refuse_withheld(history)
     made = _same_run(history, chosen) if chosen.is_pinned else _successor(history, chosen)
-    header, past, plan = made
+    header, past, plan, held = made
     if isinstance(scenario, str):
         from sim_runtime.replay.live import live_scenario
 
-        scenario = live_scenario(scenario, past[-1].at, chosen, plan.orphans)
+        scenario = live_scenario(scenario, past[-1].at, chosen, [*plan.orphans, *held])
     scenario = scenario or Scenario()
     world = SimulatedWorld(actions_of(chosen.workflow), scenario.actions)
     remind(world, history.records)
@@ -130,7 +131,8 @@ def continue_(history: History, other: Prepared | None = None, scenario: Scenari
     return Continuation(history, header, run, plan, chosen)
 
 
-Made: TypeAlias = tuple[Header, list[Record], Plan]
+#: The header, the records before, the plan, and the actions that the run is held for and that stand nowhere in it.
+Made: TypeAlias = tuple[Header, list[Record], Plan, list[str]]
 
 
 def _same_run(history: History, chosen: Chosen) -> Made:
@@ -144,7 +146,7 @@ def _same_run(history: History, chosen: Chosen) -> Made:
         message = "deciding it anew on its own pinned definition comes out otherwise"
         raise Refused(refusal_at(evaluation.divergence.recorded, "inconsistent", message))
     plan = plan_of(history, evaluation, chosen.definition)
-    return history.header, history.records, plan
+    return history.header, history.records, plan, list(evaluation.state.orphans)
 
 
 # ---- successor runs -----------------------------------------------------------------------------
@@ -163,14 +165,15 @@ def _successor(history: History, chosen: Chosen) -> Made:
     past = [*evaluation.records, *_decisions(plan, evaluation)]
     used = plan.reused[-1].seq if plan.reused else 0
     lineage = {"run": history.header.run, "seq": used}
-    return Header(run_id, history.header.workflow, chosen.pins, lineage), past, plan
+    header = Header(run_id, history.header.workflow, chosen.pins, lineage)
+    return header, past, plan, list(evaluation.state.orphans)
 
 
 def _evaluated(history: History, chosen: Chosen, run_id: str) -> Evaluation:
     """What of the history is met by the other definition. What was read from a connector, or from time zone data, of
     another version is not taken over, whatever comes out."""
     records = history.records
-    evaluation = evaluate(history, chosen, run_id)
+    evaluation = _without_superseded(history, chosen, evaluate(history, chosen, run_id), run_id)
     met = len(evaluation.records)
     place = _other_pins(history, chosen)
     first = next((at + 1 for at, each in enumerate(records) if each.boundary), 0)
@@ -180,10 +183,28 @@ def _evaluated(history: History, chosen: Chosen, run_id: str) -> Evaluation:
         return evaluation
     start = max(place, first + 1)
     boundary = max((at + 1 for at, each in enumerate(records[: start - 1]) if each.boundary), default=0)
-    kept = History(history.header, records[:boundary], history.digests[:boundary])
+    return _up_to(history, chosen, run_id, boundary, Divergence(records[place - 1], None, "pins"))
+
+
+def _up_to(history: History, chosen: Chosen, run_id: str, boundary: int, divergence: Divergence) -> Evaluation:
+    """Evaluation of the records up to a boundary alone, after which the history is left."""
+    kept = History(history.header, history.records[:boundary], history.digests[:boundary])
     again = evaluate(kept, chosen, run_id)
-    again.divergence = Divergence(records[place - 1], None, "pins")
+    again.divergence = divergence
     return again
+
+
+def _without_superseded(history: History, chosen: Chosen, evaluation: Evaluation, run_id: str) -> Evaluation:
+    """Superseded entries are never reused: where the recovery that superseded them is not taken over, neither are
+    they, nor what comes after the first of them."""
+    records = history.records
+    met = len(evaluation.records)
+    gone = [seq for seq in superseded_by(records[met:]) if seq <= met]
+    if evaluation.divergence is None or not gone:
+        return evaluation
+    first = min(gone)
+    boundary = max((at + 1 for at, each in enumerate(records[: first - 1]) if each.boundary), default=0)
+    return _up_to(history, chosen, run_id, boundary, Divergence(records[first - 1], None, "absent"))
 
 
 def _at(divergence: Divergence) -> int:

@@ -64,7 +64,6 @@ def plan_of(history: History, evaluation: Evaluation, definition: Definition) ->
     gone = superseded_by(suffix)
     places = _Places(definition, divergence)
     kept = {each.seq for each in suffix if each.seq not in gone and places.is_independent(each.id)}
-    plan.discarded = [each.seq for each in suffix if each.seq not in kept]
     first = suffix[0].seq
     plan.calls = {
         call.place: call for call in calls_of(records) if call.dispatched.seq >= first and _is_kept(call, kept)
@@ -73,9 +72,11 @@ def plan_of(history: History, evaluation: Evaluation, definition: Definition) ->
     plan.outcomes = {
         id_: each for id_, each in answered.items() if each.seq not in gone and each.seq != divergence.recorded.seq
     }
-    kept.update(each.seq for each in plan.outcomes.values())
-    plan.discarded = [seq for seq in plan.discarded if seq not in kept]
     plan.offered = [each for each in suffix if each.kind in _OFFERED and each.seq in kept and "scope" not in each.data]
+    taken = {each.seq for each in (*plan.outcomes.values(), *plan.offered)}
+    for call in plan.calls.values():
+        taken.update(each.seq for each in (call.prepared, call.dispatched, call.outcome) if each is not None)
+    plan.discarded = [each.seq for each in suffix if each.seq not in taken]
     _add_effects(plan, records, first)
     plan.orphans = [each["id"] for each in plan.effects if not is_contained(definition, each["id"])]
     return plan
@@ -92,8 +93,7 @@ def _add_effects(plan: Plan, records: list[Record], first: int) -> None:
         data = effect.prepared.data
         if data["idempotency"] == "inherent" and not id_.endswith(UNDO):
             continue
-        last = effect.sent[-1]
-        call = plan.calls.get((last.id, last.generation, last.data.get("attempt", 0), last.data["reissue"]))
+        places = [(e.id, e.generation, e.data.get("attempt", 0), e.data["reissue"]) for e in effect.sent]
         plan.effects.append(
             {
                 "id": id_,
@@ -104,7 +104,7 @@ def _add_effects(plan: Plan, records: list[Record], first: int) -> None:
                 "key": data["key"],
                 "timeout": data.get("timeout"),
                 "generation": effect.prepared.generation,
-                "reusable": call is not None and len(effect.sent) == 1 and data.get("attempt") == 1,
+                "reusable": all(each in plan.calls for each in places),
             }
         )
 

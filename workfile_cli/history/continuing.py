@@ -92,7 +92,11 @@ def report_text(found: Continuation, report: dict[str, Any], colour: ColourChoic
     lines.append(f"  reused    {_listed(report['reused'])}")
     if invalidated is not None:
         place = f" at `{invalidated['path']}`" if invalidated["path"] else ""
-        words = {"pins": "it was made under another version of a connector, overlay or time zone data", **CAUSES}
+        words = {
+            "pins": "it was made under another version of a connector, overlay or time zone data",
+            "absent": "a recovery superseded it, and that recovery is not taken over",
+            **CAUSES,
+        }
         cause = invalidated["cause"]
         lines.append(
             f"  invalid   record {invalidated['seq']}, `{invalidated['kind']}`{place}, {cause}: {words[cause]}"

@@ -19,7 +19,7 @@ from sim_runtime.history.redact import redacted
 from sim_runtime.history.refusal import Refused
 from sim_runtime.world.connectors import SimulatedWorld
 from tests.sim.lab import fail, give_up, make, never, ok, run, unknown
-from tests.sim.replay.recorded import Json, history_of, lines_of_run, rechained
+from tests.sim.replay.recorded import Json, history_of, lines_of_run, prepared_of, rechained
 
 TEXT = """
 inputs: { "secret?": { type: string, sensitive: true } }
@@ -198,6 +198,29 @@ def test_withheld_values_are_named_and_never_taken_for_null() -> None:
         assert told["reason"] == "withheld"
         assert told["boundary"] == {"seq": 1, "kind": "run.accepted", "path": ""}
         assert told["missing"] == ["inputs", "arguments"]
+
+
+def test_effects_that_a_successor_did_not_take_over_are_redacted_too() -> None:
+    """Their arguments stand in no other record of it: a number too small to be followed shows that they are marked."""
+    manifest = "input: { type: object, properties: { pin: { type: integer, sensitive: true } } }"
+    text = "steps: [ { a: { lab.put: {} } }, { s: { lab.secret: { pin: 7 } } } ]"
+    other = "steps: [ { a: { lab.put: { n: 1 } } }, { s: { lab.secret: { pin: 7 } } } ]"
+    from tests.sim import lab
+
+    before = lab.MANIFEST
+    try:
+        lab.MANIFEST = before.replace(
+            "  void:", f"  secret: {{ effect: write, idempotency: none, {manifest} }}\n  void:"
+        )
+        history = history_of(run(text), text)
+        found = replay.continue_(history, prepared_of(other)).finish()
+        kept = redacted(found.header, map(record_json, found.run.records))
+    finally:
+        lab.MANIFEST = before
+    told = next(each["data"] for each in kept if each["kind"] == "boundary.invalidated")
+    assert told["effects"][0]["arguments"] == {"pin": {"$withheld": "arguments"}}
+    again = read_history([line.encode() for line in lines_of(found.header, kept)])
+    assert replay.reconstruct(again).json()["status"] == "held"
 
 
 def test_a_late_result_is_never_used_and_may_be_withheld() -> None:
