@@ -93,6 +93,9 @@ class Course(Protocol):
     def place_of(self, seq: int) -> Place:
         """The place before a record that has happened or is known to come."""
 
+    def place_after(self, seq: int) -> Place:
+        """The place right after a record that has happened."""
+
 
 def is_place(record: Record) -> bool:
     """Whether a step or state begins (or is skipped) with a record: what breakpoints and stepping stop before."""

@@ -267,3 +267,11 @@ class Live:
         done = bisect_left(self._counts, seq)
         before = self._counts[done - 1] if done else 0
         return Place(done, seq - 1 - before)
+
+    def place_after(self, seq: int) -> Place:
+        """The place after a record, and before whatever was done then: the clock may have been moved."""
+        done = bisect_left(self._counts, seq)
+        if done < len(self._counts) and self._counts[done] == seq:
+            return Place(done + 1)
+        before = self._counts[done - 1] if done else 0
+        return Place(done, seq - before)

@@ -132,7 +132,7 @@ def reverse_continue(session: Session, _given: Arguments) -> Json:
     moment, stop = session.entry, Stop("entry")
     if found is not None:
         record, stop, before = found
-        moment = Moment(course.place_of(record.seq if before else record.seq + 1), before)
+        moment = Moment(course.place_of(record.seq) if before else course.place_after(record.seq), before)
     session.past = type(session.past)((each for each in session.past if each.place < moment.place), session.past.maxlen)
     _go(session, moment, stop)
     return None
@@ -177,7 +177,11 @@ def goto(session: Session, given: Arguments) -> Json:
     if not 1 <= seq <= last:
         raise Refused(f"there is no record {seq}: those from 1 to {last} are known", ERROR_ARGUMENTS)
     session.keep()
-    moment = Moment(course.place_of(seq), False)
+    # Before a step the clock has come to where it begins; before another record nothing was done yet.
+    known = (*course.seen(), *course.upcoming())
+    begins = seq <= len(known) and is_place(known[seq - 1])
+    after = 1 < seq <= course.count + 1 and not begins
+    moment = Moment(course.place_after(seq - 1) if after else course.place_of(seq), False)
     _go(session, moment, Stop("goto"), place=True)
     return None
 

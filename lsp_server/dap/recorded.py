@@ -116,3 +116,7 @@ class Recorded:
     def place_of(self, seq: int) -> Place:
         """The place before a record."""
         return Place(seq - 1)
+
+    def place_after(self, seq: int) -> Place:
+        """The place after a record."""
+        return self.place_of(seq + 1)

@@ -199,3 +199,27 @@ async def test_ten_thousand_records_and_back(client: Client, folder: Folder) -> 
     assert (await client.timeline())["recordsTotal"] == total
     await client.go("goto", threadId=1, targetId=5_000)
     assert (await client.timeline())["recordsTotal"] == 4_999
+
+
+async def test_the_clock_goes_back_with_the_record(client: Client, folder: Folder) -> None:
+    """What moved the clock after a record is undone too: an event that is delivered there comes when it came before."""
+    path = folder.write(
+        "naps.workfile.yaml",
+        'workfile: "1.0"\nname: naps\nsteps:\n  - p:\n      wf.parallel:\n'
+        "        a: [{ long: { wf.wait: 1d } }]\n        b: [{ short: { wf.wait: 2h } }]\n",
+    )
+    await client.begin(program=path, filters=["suspend"], stopAtEnd=True)
+    await client.stopped("exception")
+    was = [await client.timeline()]
+    await client.go("continue", "exception")
+    was.append(await client.timeline())
+    await client.go("continue", "pause")
+    for expected in reversed(was):
+        await client.go("reverseContinue", "exception")
+        found = await client.timeline()
+        assert [found[each] for each in ("clock", "timers", "recordsTotal")] == [
+            expected[each] for each in ("clock", "timers", "recordsTotal")
+        ]
+    await client.request("goto", threadId=1, targetId=was[0]["recordsTotal"] + 1)
+    await client.stopped("goto")
+    assert (await client.timeline())["clock"] == was[0]["clock"]
