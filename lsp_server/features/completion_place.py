@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from analyzer.check import engine_for
 from analyzer.expressions.parser import parse_template
 from analyzer.expressions.scope import Binding, Env
 from analyzer.expressions.types import Type
@@ -118,7 +119,9 @@ def read(request: Request, cursor: Cursor) -> Place | None:
         workflow = build_workflow(request.path, tree.root, problems)
         known = {step.callee.name: step.callee for step in _callers(request.last) if step.callee is not None}
         by_path = {callee.path: callee for callee in known.values()}
-        Resolver(workflow, request.project, problems, by_path.get).run()
+        # A child that was not called a moment ago is looked at now: what is offered depends on the text alone.
+        typed = engine_for(request.project).typed
+        Resolver(workflow, request.project, problems, lambda path: by_path.get(path) or typed(path)).run()
     shapes = Shapes(request.kind, workflow).along(crumbs)
     return Place(request, cursor, source, crumbs, shapes, workflow)
 

@@ -25,6 +25,7 @@ from sim_runtime.core.frames import (
     Wait,
 )
 from sim_runtime.core.looking import timers_of
+from sim_runtime.core.persistent import last_entry
 from sim_runtime.history.paths import CHILD, Address, address_of
 from sim_runtime.history.records import HOLD_REASONS, OUTCOMES, Record
 
@@ -143,6 +144,10 @@ def _runs_steps(parent: Frame, segment: str) -> str | None:
         return "no list of steps is in progress around the step"
     if isinstance(parent.info, Members | Attempt | Wait | Child):
         return "no list of steps is in progress around the step"
+    if parent.children:
+        last = last_entry(parent.children)[1]
+        if last.role == "step" and last.index == parent.cursor and not last.over:
+            return "the step before it is still in progress"
     return None
 
 

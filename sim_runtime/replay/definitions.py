@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from json import dumps
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from analyzer.check import check_file, engine_for
 from analyzer.expressions.times import time_zone_version
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Json: TypeAlias = dict[str, Any]
 
+#: What a pinned Workfile lacks, by the rule that finds it, as the pins name it.
+_UNPINNED: Final = {"unknown-connector": "manifests", "unknown-workflow": "children"}
 #: The one filter that reads time zone data.
 _ZONED = "format_time"
 
@@ -112,6 +114,9 @@ def _resolved(pins: Json) -> Chosen:
             if errors:
                 name = each.name or "the pinned Workfile"
                 first = errors[0].message.rstrip(".")
+                if errors[0].rule in _UNPINNED:
+                    missing = (_UNPINNED[errors[0].rule],)
+                    raise _refused("absent", f"its pins lack some of what `{name}` uses: {first}", missing)
                 raise _refused("unsupported_definition", f"this release does not run `{name}` as it is pinned: {first}")
         try:
             return Chosen(definition_of(workflow, project), workflow, project, pins)

@@ -262,7 +262,7 @@ def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged]) -> lis
         for each in close:
             if run not in each.runs:
                 each.runs.append(run)
-        unsafe = [each["id"] for each in plan.effects if each["idempotency"] == "none"]
+        unsafe = [each["id"] for each in plan.effects if each["idempotency"] == "none" and not each["reusable"]]
         holds = sorted({static_path(each) for each in (*plan.orphans, *unsafe)})
         class_ = UNSAFE if holds else SUCCESSOR
         found.append(RunImpact(path, run, class_, evaluation.divergence.json(), holds=holds))

@@ -30,6 +30,7 @@ def live_scenario(path: str, start_us: int, chosen: Chosen, orphans: Collection[
     """
     absolute = os.path.abspath(path)  # noqa: PTH100
     project = project_for(absolute)
+    project.invalidate(absolute)  # it may have been written since it was read last
     document = project.document(absolute)
     if document is None:
         raise CannotSimulate(f"cannot read `{path}`: {project.unreadable(absolute)}")

@@ -65,7 +65,7 @@ def history_findings(
         if file_kind(file) != "workflow":
             continue
         try:
-            prepared = prepare(file)
+            prepared = prepare(file, namesakes=True)
         except CannotSimulate:
             continue
         name = prepared.workflow.name

@@ -125,7 +125,7 @@ def test_the_simulation_panel(bench: Workbench, project: Path, tmp_path: Path) -
         panel.click("button:has-text('Deliver…')")
         assert "t-1" in panel.input_value("textarea")
         panel.click(".form button:has-text('Deliver')")
-        panel.wait_for_selector(".item:has-text('warehouse.delivered')", state="detached", timeout=WAIT_MS)
+        panel.wait_for_selector(".form", state="detached", timeout=WAIT_MS)
         seen.press_until("F5", panel, "header .chip:has-text('succeeded')")
         assert "01-01 00:10:00" in panel.inner_text("header"), "the event came, no time passed"
 

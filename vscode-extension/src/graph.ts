@@ -5,10 +5,11 @@ import * as vscode from "vscode";
 import type { Feed } from "./feed";
 import { pageOf, webviewOptions } from "./page";
 import { columnOf, type Drawing, placeAt, type Places, staticPath } from "./places";
-import type { FromGraph, ToGraph } from "./shared/messages";
+import type { FromGraph, LayoutAnswer, ToGraph } from "./shared/messages";
 
 const PAUSE_MS = 250;
-const LAYOUT_MS = 20_000;
+/** The first layout compiles Graphviz, which takes long on a busy machine. */
+const LAYOUT_MS = 60_000;
 
 export class GraphPreview implements vscode.Disposable {
   private panel: vscode.WebviewPanel | undefined;
@@ -153,48 +154,59 @@ export class GraphPreview implements vscode.Disposable {
   }
 }
 
-/** A worker with Graphviz; requests are answered in their order. */
+interface Waiting {
+  readonly resolve: (svg: string) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** A worker with Graphviz. Each request has a number, which its answer has too. */
 class Layout {
   private worker: Worker | undefined;
-  private queue: Promise<unknown> = Promise.resolve();
+  private readonly waiting = new Map<number, Waiting>();
+  private count = 0;
 
   constructor(private readonly script: string) {}
 
   svg(dot: string): Promise<string> {
-    const answer = this.queue.then(() => this.one(dot));
-    this.queue = answer.catch(() => undefined);
-    return answer;
-  }
-
-  private one(dot: string): Promise<string> {
-    const worker = (this.worker ??= new Worker(this.script));
+    const worker = (this.worker ??= this.start());
+    const id = ++this.count;
     return new Promise((resolve, reject) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        worker.removeAllListeners();
-      };
-      const broken = (reason: string): void => {
-        done();
-        this.dispose();
-        reject(new Error(reason));
-      };
-      const timer = setTimeout(() => broken("it is too large for a picture"), LAYOUT_MS);
-      worker.once("message", (answer: { svg?: string; error?: string }) => {
-        done();
-        if (answer.svg === undefined) {
-          reject(new Error(answer.error ?? "no picture"));
-        } else {
-          resolve(answer.svg);
-        }
-      });
-      worker.once("error", (error: Error) => broken(error.message));
-      worker.once("exit", () => broken("the layout has ended"));
-      worker.postMessage(dot);
+      const timer = setTimeout(() => this.fail(`the layout took more than ${LAYOUT_MS / 1000} s`), LAYOUT_MS);
+      this.waiting.set(id, { resolve, reject, timer });
+      worker.postMessage({ id, dot });
     });
   }
 
-  dispose(): void {
-    void this.worker?.terminate();
+  private start(): Worker {
+    const worker = new Worker(this.script);
+    worker.on("message", ({ id, svg, error }: LayoutAnswer) => {
+      const asked = this.waiting.get(id);
+      this.waiting.delete(id);
+      clearTimeout(asked?.timer);
+      if (svg === undefined) {
+        asked?.reject(new Error(error ?? "no picture"));
+      } else {
+        asked?.resolve(svg);
+      }
+    });
+    worker.on("error", (error) => this.worker === worker && this.fail(String(error)));
+    worker.on("exit", () => this.worker === worker && this.fail("the layout has ended"));
+    return worker;
+  }
+
+  private fail(reason: string): void {
+    const worker = this.worker;
     this.worker = undefined;
+    for (const { reject, timer } of this.waiting.values()) {
+      clearTimeout(timer);
+      reject(new Error(reason));
+    }
+    this.waiting.clear();
+    void worker?.terminate();
+  }
+
+  dispose(): void {
+    this.fail("the preview was closed");
   }
 }

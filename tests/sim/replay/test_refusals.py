@@ -92,6 +92,7 @@ ILLEGAL: dict[str, tuple[Callable[[list[Json]], None], str]] = {
     "a step that ends twice": (twice("step.succeeded", "a"), "step.succeeded"),
     "a step that begins twice": (twice("step.started", "a"), "step.started"),
     "an end without a beginning": (without("step.started", "a"), "action.prepared"),
+    "a step inside another one's time": (without("step.succeeded", "g.x"), "step.started"),
     "an action without a result": (without("action.succeeded", "a"), "step.succeeded"),
     "a group that never began": (without("step.started", "g"), "step.started"),
     "a timer that was never set": (without("timer.set", "g"), "timer.fired"),
