@@ -186,3 +186,15 @@ export type FromHistory =
   | { readonly type: "impact" }
   | { readonly type: "debug"; readonly seq: number | null }
   | { readonly type: "source" };
+
+/** What the layout's worker is asked, and what it answers. */
+export interface LayoutRequest {
+  readonly id: number;
+  readonly dot: string;
+}
+
+export interface LayoutAnswer {
+  readonly id: number;
+  readonly svg?: string;
+  readonly error?: string;
+}
