@@ -13,15 +13,17 @@ With recorded histories the verdict for each of them is found by deciding it ane
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from analyzer.model.nodes import Step, Workflow, all_steps
 from analyzer.syntax.nodes import Scalar
 from analyzer.workspace.manifests import ActionDecl
+from sim_runtime.core.looking import holds
 from sim_runtime.history.pins import pins_of
 from sim_runtime.history.refusal import Refused
-from sim_runtime.replay.continuation import continue_
+from sim_runtime.replay.continuation import CannotContinue, Continuation, continue_
 from sim_runtime.replay.definitions import Definitions
 from sim_runtime.replay.evaluation import reevaluate
 from sim_runtime.replay.explaining import explain
@@ -253,7 +255,7 @@ def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged]) -> lis
             if evaluation.divergence is None:
                 found.append(RunImpact(path, run, COMPATIBLE))
                 continue
-            plan = continue_(history, new).plan
+            held = _holds(continue_(history, new))
         except Refused as error:
             found.append(RunImpact(path, run, None, refusal=error.refusal.json()))
             continue
@@ -262,11 +264,19 @@ def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged]) -> lis
         for each in close:
             if run not in each.runs:
                 each.runs.append(run)
-        unsafe = [each["id"] for each in plan.effects if each["idempotency"] == "none" and not each["reusable"]]
-        holds = sorted({static_path(each) for each in (*plan.orphans, *unsafe)})
-        class_ = UNSAFE if holds else SUCCESSOR
-        found.append(RunImpact(path, run, class_, evaluation.divergence.json(), holds=holds))
+        class_ = UNSAFE if held else SUCCESSOR
+        found.append(RunImpact(path, run, class_, evaluation.divergence.json(), holds=held))
     return found
+
+
+def _holds(going: Continuation) -> list[str]:
+    """Where a successor is held, or will be at its end: it goes on in a world in which nothing else happens."""
+    with suppress(CannotContinue):  # as far as it comes
+        going.finish()
+    state = going.run.state
+    held = [each.id for each in holds(state) if each.hold.reason == "unsafe_continuation"]
+    to_come = [] if state.over else [id_ for id_, prior in state.prior.items() if not prior.settled]
+    return sorted({static_path(each) for each in (*held, *to_come)})
 
 
 def _at(changes: list[Judged], divergence: Any) -> list[Judged]:
