@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from analyzer.memory import paused_collection
 from sim_runtime.driver.run import Run
 from sim_runtime.explore.monitor import RULES, Violation
 from sim_runtime.explore.plan import Bounds, Plan, plan_of
 from sim_runtime.explore.scenarios import Parts, Written, judged, scenario_for, shrunk, text_of
-from sim_runtime.explore.search import UNIT, Search, Stop, without_collection
+from sim_runtime.explore.search import UNIT, Search, Stop
 from sim_runtime.explore.starting import branch_from
 from sim_runtime.explore.summary import Chain, Example, Summary, base_summary, summary_of
 from sim_runtime.simulation import Prepared
@@ -82,7 +83,7 @@ def explore(
     search = Search(plan, branch, cancelled)
     summary = Summary()
     left: list[str] = []
-    with without_collection():
+    with paused_collection():
         try:
             search.find_bases()
             _add(summary, base_summary(search.base_unit, search.starts), search)

@@ -9,10 +9,8 @@ same result.
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -47,19 +45,6 @@ _NEVER: Final[Any] = object()
 _REMEMBERED: Final = (Answered, Proceed, TimerDue)
 UNIT: Final = 16
 """How many boundaries make a unit: more of them find more states that were seen, and are fewer to share out."""
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """No garbage collection meanwhile: states and records hold no rings, and looking through all of them again and
-    again costs more than the search."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class Passing(Exception):

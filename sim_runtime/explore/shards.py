@@ -11,8 +11,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from analyzer.memory import paused_collection
 from sim_runtime.explore.plan import Bounds, plan_of
-from sim_runtime.explore.search import Search, Stop, without_collection
+from sim_runtime.explore.search import Search, Stop
 from sim_runtime.explore.summary import Summary, summary_of
 from sim_runtime.simulation import Changes, Prepared, prepare
 
@@ -41,7 +42,7 @@ def explore_part(task: Task) -> bytes:
     search = Search(plan, plan.start())
     found: list[tuple[int, Summary]] = []
     why = ""
-    with without_collection():
+    with paused_collection():
         try:
             search.find_bases()
             for number, unit in search.units(lambda each: each % task.parts == task.part):
