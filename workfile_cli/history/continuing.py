@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workfile_cli.console import ColourChoice, error_line, note, write_result
-from workfile_cli.history.shared import Format, print_refused, reporting, shown_path, write_json
+from workfile_cli.history.shared import Format, print_refused, reporting, require_file, shown_path, write_json
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
 from workfile_cli.simulating import print_refusal, styler, write_file
 
@@ -46,6 +46,7 @@ def continue_(
 
     if output is not None and Path(output).exists() and Path(history).exists() and Path(output).samefile(history):
         raise click.UsageError(f"`{output}` is the history itself, which stays as it is: write to another file.")
+    require_file(history)
     try:
         other = None if definition is None else prepare(definition, namesakes=True)
         found = continued(read(history), other, scenario).finish()

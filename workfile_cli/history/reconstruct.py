@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from workfile_cli.console import ColourChoice, write_result
-from workfile_cli.history.shared import Format, print_refused, reporting, shown_path, write_json
+from workfile_cli.history.shared import Format, print_refused, reporting, require_file, shown_path, write_json
 from workfile_cli.main import EXIT_OK
 from workfile_cli.simulating import styler
 
@@ -32,6 +32,7 @@ def reconstruct(history: str, at: str | None, since: str | None, format_: Format
     from sim_runtime.replay.reconstruction import changes
     from sim_runtime.replay.reconstruction import reconstruct as reconstructed
 
+    require_file(history)
     try:
         loaded = read(history)
         found = reconstructed(loaded, boundary_at(loaded, at).seq).json()

@@ -66,6 +66,16 @@ def refusal_text(refusal: Refusal, colour: ColourChoice) -> str:
     return "\n".join(lines) + "\n"
 
 
+def require_file(path: str) -> None:
+    """A history must be a file that can be read. Raises ``click.UsageError``."""
+    if os.path.isdir(path):
+        raise click.UsageError(f"`{path}` is a folder: name one history.")
+    if not os.path.exists(path):
+        raise click.UsageError(f"there is no file `{path}`.")
+    if not os.access(path, os.R_OK):
+        raise click.UsageError(f"`{path}` cannot be read: you may not.")
+
+
 def history_files(paths: Sequence[str]) -> list[str]:
     """The histories that paths mean: files as they are, folders searched for ``*.history.jsonl``; sorted in a folder.
 

@@ -165,7 +165,18 @@ def test_a_history_that_is_refused(folder: Path) -> None:
         assert call(operation, "bad.history.jsonl").return_value == 1
     code, found = answer("reevaluate", "bad.history.jsonl", HISTORY)
     assert (code, [each["outcome"] for each in found["histories"]]) == (1, ["refused", "compatible"])
-    assert answer("reconstruct", "nowhere.history.jsonl")[1]["refusal"]["reason"] == "absent"
+
+
+@pytest.mark.parametrize("operation", ["reconstruct", "reevaluate", "continue"])
+def test_a_file_that_is_not_there_is_a_call_that_cannot_be_carried_out(
+    operation: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from workfile_cli.main import main
+
+    assert main(["history", operation, "nowhere.history.jsonl", "--format", "json"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert "nowhere.history.jsonl" in said.err
 
 
 def test_calls_that_cannot_be_carried_out(folder: Path) -> None:
