@@ -5,7 +5,7 @@ Only live frames count: those that a decision could still reach.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sim_runtime.core.frames import (
@@ -251,3 +251,17 @@ def hold_at(state: State, on: str) -> Held | None:
     found = holds(state)
     exact = next((each for each in found if each.id == on), None)
     return exact or next((each for each in found if shown_path(each.id) == on), None)
+
+
+def recorded_below(state: State, ids: Iterable[str]) -> list[int]:
+    """The numbers of the records of some parts of a run and of all that is in them, in order: what a recovery of them
+    supersedes."""
+    found: list[int] = []
+    for id_ in ids:
+        frame = state.frame(address_of(id_))
+        stack = [frame] if frame is not None else []
+        while stack:
+            current = stack.pop()
+            found.extend(current.seqs)
+            stack.extend(child for _, child in current.below())
+    return sorted(found)

@@ -24,7 +24,7 @@ from sim_runtime.core.frames import (
     Subscription,
     Wait,
 )
-from sim_runtime.core.looking import timers_of
+from sim_runtime.core.looking import recorded_below, timers_of
 from sim_runtime.core.persistent import last_entry
 from sim_runtime.history.paths import CHILD, Address, address_of
 from sim_runtime.history.records import HOLD_REASONS, OUTCOMES, Record
@@ -483,6 +483,9 @@ def _recovery(state: State, record: Record, at: Address) -> str | None:
     expected = state.last_generation + 1
     if record.data["next_generation"] != expected:
         return f"generation {expected} must follow"
+    failed = state.frame(address_of(record.data["failed"])) if record.data["failed"] else None
+    if failed is not None and failed.phase != "failed":
+        return f"`{record.data['failed']}` has not failed"
     return None if all(isinstance(each, str) for each in record.data["set"]) else "its redo set is no list of paths"
 
 
@@ -491,8 +494,8 @@ def _superseded(state: State, record: Record, at: Address) -> str | None:
     recovering = frame.recovery if frame is not None else None
     if recovering is None or recovering.stage not in ("decided", "elapsed"):
         return "no recovery has been decided there, or its delay has not elapsed"
-    sound = all(type(each) is int and 0 < each < record.seq for each in record.data["records"])
-    return None if sound else "it supersedes records that are not before it"
+    sound = record.data["records"] == recorded_below(state, recovering.redo)
+    return None if sound else "it does not supersede the records of the redo set that was decided"
 
 
 def _undo_prepared(state: State, record: Record, _at: Address) -> str | None:
