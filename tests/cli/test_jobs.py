@@ -86,8 +86,10 @@ def test_automatic_jobs(monkeypatch):
 def test_an_interrupt_is_quiet(folder, put, python_path):
     put("a.workfile.yaml", "x: 1\n")
     put("b.workfile.yaml", "x: 1\n")
+    # A shell starts what runs in its background without interrupts, and that would be passed on.
     program = (
-        "import sys, time, fake_engine as f\n"
+        "import signal, sys, time, fake_engine as f\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import workfile_cli.engine as m; from workfile_cli.main import main\n"
         "m.ENGINE = f.ENGINE; check = f.check_file\n"
         "def slow(*a):\n    sys.stderr.flush(); open('started', 'a').close(); time.sleep(30); return check(*a)\n"
