@@ -201,3 +201,12 @@ class Stepper:
         for record in records:
             if record.kind in _POSITIONS and record.id:
                 self.position = record.id
+
+
+def leading_flag(text: str, name: str) -> tuple[str | None, str]:
+    """The value of a flag that a command at a prompt begins with (``--id evt-1 …``), and the rest."""
+    text = text.strip()
+    if not text.startswith(f"{name} "):
+        return None, text
+    value, _, rest = text[len(name) :].strip().partition(" ")
+    return value, rest.strip()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from sim_runtime.history.refusal import CLASSES as WITHHELD
+from sim_runtime.history.refusal import REASONS
 from sim_runtime.replay.divergence import CAUSES
 from sim_runtime.replay.impact import CLASSES
 from workfile_cli.reports import (
@@ -12,10 +14,8 @@ from workfile_cli.reports import (
     FLAG,
     NAME,
     POSITIVE,
-    REFUSALS,
     TEXT,
     VERSION,
-    WITHHELD,
     Schema,
     list_of,
     map_of,
@@ -34,7 +34,7 @@ def refusal() -> Schema:
     """Why a history is refused."""
     first = map_of({"seq": POSITIVE, "kind": or_null(TEXT), "path": or_null(TEXT)})
     boundary: Schema = {"anyOf": [first, {"const": "header"}]}
-    return map_of({"reason": one_of(REFUSALS), "boundary": boundary, "missing": list_of(NAME), "message": NAME})
+    return map_of({"reason": one_of(tuple(REASONS)), "boundary": boundary, "missing": list_of(NAME), "message": NAME})
 
 
 def _or_refused(report: Schema, operation: str) -> Schema:

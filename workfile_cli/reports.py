@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from analyzer.findings import SEVERITIES
 from analyzer.language.schemas import DIALECT
+from sim_runtime.history.records import HOLD_REASONS, OUTCOMES
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -19,11 +20,8 @@ FLAG: Final[Schema] = {"type": "boolean"}
 INSTANT: Final[Schema] = {"type": "string", "format": "date-time", "pattern": "Z$"}
 VERSION: Final[Schema] = {"const": 1}
 
-STATUSES: Final = ("running", "suspended", "held", "succeeded", "failed", "stopped", "aborted", "cancelled")
-HOLDS: Final = ("ambiguous", "recovery_limit", "undo_failed", "undo_ambiguous", "reissue", "unsafe_continuation")
+STATUSES: Final = ("running", "suspended", "held", *OUTCOMES)
 WAITS: Final = ("timer", "event", "child", "retry", "recovery_delay", "answer", "decision")
-REFUSALS: Final = ("absent", "withheld", "corrupt", "inconsistent", "unsupported_version", "unsupported_definition")
-WITHHELD: Final = ("inputs", "trigger", "arguments", "result", "event.payload", "operator.decision")
 
 
 class Report(NamedTuple):
@@ -149,7 +147,7 @@ def _state() -> dict[str, Schema]:
     """What the state of a run tells, however it was come by."""
     waiting = map_of(
         {"kind": one_of(WAITS), "path": TEXT},
-        {"deadline": INSTANT, "trigger": NAME, "match": named(ANYTHING), "run": NAME, "reason": one_of(HOLDS)},
+        {"deadline": INSTANT, "trigger": NAME, "match": named(ANYTHING), "run": NAME, "reason": one_of(HOLD_REASONS)},
     )
     return {
         "version": VERSION,
@@ -163,7 +161,7 @@ def _state() -> dict[str, Schema]:
         "clock": map_of({"start": INSTANT, "now": INSTANT}),
         "bindings": named(ANYTHING),
         "waiting": list_of(waiting),
-        "holds": list_of(map_of({"path": TEXT, "reason": one_of(HOLDS)})),
+        "holds": list_of(map_of({"path": TEXT, "reason": one_of(HOLD_REASONS)})),
         "generation": COUNT,
     }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
+from sim_runtime.stepping import leading_flag
 from workfile_cli.console import ColourChoice, write_result
 from workfile_cli.main import EXIT_OK
 from workfile_cli.options import colour_option
@@ -213,7 +214,7 @@ class Session:
 
     def deliver(self, rest: str) -> None:
         trigger, _, rest = rest.partition(" ")
-        delivery, rest = _flag(rest, "--id")
+        delivery, rest = leading_flag(rest, "--id")
         if not trigger or "." not in trigger:
             raise click.UsageError("write `deliver connector.trigger PAYLOAD`.")
         payload = yaml_value(rest, "the payload") if rest else {}
@@ -221,7 +222,7 @@ class Session:
 
     def decide(self, rest: str) -> None:
         path, _, rest = rest.partition(" ")
-        actor, rest = _flag(rest, "--actor")
+        actor, rest = leading_flag(rest, "--actor")
         path = "" if path in ('""', "''") else path
         if not rest:
             raise click.UsageError('write `decide PATH DECISION`; the path of the root scope is `""`.')
@@ -318,15 +319,6 @@ class Session:
             write_result(self.style(error, "bad") + "\n")
         elif text:
             write_result((text if raw else self.style(text, "plain")) + "\n")
-
-
-def _flag(text: str, name: str) -> tuple[str | None, str]:
-    """The value of a leading flag, and the rest."""
-    text = text.strip()
-    if not text.startswith(f"{name} "):
-        return None, text
-    value, _, rest = text[len(name) :].strip().partition(" ")
-    return value, rest.strip()
 
 
 def _duration(text: str, verb: str) -> int:

@@ -14,6 +14,7 @@ from lsp_server.dap.values import yaml_value
 from sim_runtime.core.looking import holds
 from sim_runtime.driver.report import waiting
 from sim_runtime.history.encoding import time_text
+from sim_runtime.stepping import leading_flag
 from sim_runtime.timeline import render
 from sim_runtime.timeline import timeline as lines_of
 
@@ -72,7 +73,7 @@ def _advance(session: Session, rest: str) -> Json:
 
 def _deliver(session: Session, rest: str) -> Json:
     trigger, _, rest = rest.partition(" ")
-    delivery, rest = _flag(rest, "--id")
+    delivery, rest = leading_flag(rest, "--id")
     if "." not in trigger:
         raise Refused("write `deliver connector.trigger PAYLOAD`")
     payload = yaml_value(rest, "the payload") if rest else {}
@@ -87,7 +88,7 @@ def _delivered(told: Json) -> Json:
 
 def _decide(session: Session, rest: str) -> Json:
     path, _, rest = rest.partition(" ")
-    actor, rest = _flag(rest, "--actor")
+    actor, rest = leading_flag(rest, "--actor")
     if not rest:
         raise Refused('write `decide PATH DECISION`, such as `decide charge {succeed: {…}}`; the root scope is `""`')
     path = "" if path in ('""', "''") else path
@@ -106,15 +107,6 @@ def _explore(session: Session, _rest: str) -> Json:
     from lsp_server.dap.exploring import in_words
 
     return in_words(own.explore(session, {}))
-
-
-def _flag(text: str, name: str) -> tuple[str | None, str]:
-    """The value of a leading flag, and the rest."""
-    text = text.strip()
-    if not text.startswith(f"{name} "):
-        return None, text
-    value, _, rest = text[len(name) :].strip().partition(" ")
-    return value, rest.strip()
 
 
 # ---- moving -------------------------------------------------------------------------------------

@@ -253,15 +253,13 @@ def hold_at(state: State, on: str) -> Held | None:
     return exact or next((each for each in found if shown_path(each.id) == on), None)
 
 
-def recorded_below(state: State, ids: Iterable[str]) -> list[int]:
-    """The numbers of the records of some parts of a run and of all that is in them, in order: what a recovery of them
-    supersedes."""
-    found: list[int] = []
+def frames_of(state: State, ids: Iterable[str]) -> Iterator[tuple[Address, Frame]]:
+    """The frames of some parts of a run and of all that is in them: what a recovery of these parts supersedes."""
     for id_ in ids:
-        frame = state.frame(address_of(id_))
-        stack = [frame] if frame is not None else []
+        at = address_of(id_)
+        frame = state.frame(at)
+        stack = [(at, frame)] if frame is not None else []
         while stack:
-            current = stack.pop()
-            found.extend(current.seqs)
-            stack.extend(child for _, child in current.below())
-    return sorted(found)
+            here, current = stack.pop()
+            yield here, current
+            stack.extend(((*here, name), child) for name, child in current.below())

@@ -10,6 +10,7 @@ from sim_runtime.core.calling import MAX_REISSUES, prepare_call
 from sim_runtime.core.definition import RecoveryDef
 from sim_runtime.core.failing import emit_failed, release_open
 from sim_runtime.core.frames import UNKNOWN_EFFECT, Attempt, Authorization, Failure, Frame, Recovering, Undo
+from sim_runtime.core.looking import frames_of
 from sim_runtime.core.places import step_of
 from sim_runtime.core.redo import redo_set
 from sim_runtime.core.transaction import AGAIN, BUSY, CLOSED, HELD, OUT, Raised, Tx, fault_failure, limited
@@ -86,10 +87,8 @@ def _supersede(tx: Tx, at: Address, recovering: Recovering) -> int:
         if tx.state.frame(address_of(id_)) is not None and not release_open(tx, address_of(id_)):
             return CLOSED
     found = _Superseded(tx)
-    for id_ in recovering.redo:
-        frame = tx.state.frame(address_of(id_))
-        if frame is not None:
-            found.add(address_of(id_), frame)
+    for here, frame in frames_of(tx.state, recovering.redo):
+        found.add(here, frame)
     undo = [id_ for _, id_ in sorted(found.undo, reverse=True)]
     tx.emit("history.superseded", identity_of(at), records=sorted(found.records), undo=undo, unsure=found.unsure)
     return tx.close()
@@ -107,14 +106,10 @@ class _Superseded:
         self.unsure: list[str] = []
 
     def add(self, at: Address, frame: Frame) -> None:
-        """A frame and everything below it."""
-        stack = [(at, frame)]
-        while stack:
-            here, current = stack.pop()
-            self.records.extend(current.seqs)
-            if isinstance(current.info, Attempt):
-                self._action(here, current, current.info)
-            stack.extend(((*here, name), child) for name, child in current.below())
+        """One frame."""
+        self.records.extend(frame.seqs)
+        if isinstance(frame.info, Attempt):
+            self._action(at, frame, frame.info)
 
     def _action(self, at: Address, frame: Frame, attempt: Attempt) -> None:
         if attempt.suppressed or attempt.undone:

@@ -20,10 +20,20 @@ _ABSENT: Final = object()
 
 def state_report(state: State, definition: Definition, start_us: int, now_us: int) -> dict[str, Json]:
     """Everything that the state alone tells: all but ``effects``, ``calls``, ``crashes`` and ``history``."""
-    run = state.run
-    ended = run.ended
     return {
         "version": VERSION,
+        **outcome(state, start_us, now_us),
+        "bindings": bindings(state, definition),
+        "waiting": waiting(state),
+        "holds": holds_json(state),
+        "generation": state.generation,
+    }
+
+
+def outcome(state: State, start_us: int, now_us: int) -> dict[str, Json]:
+    """Which run it is, and what it came to so far."""
+    run, ended = state.run, state.run.ended
+    return {
         "run": run.run_id,
         "workflow": run.workflow,
         "status": state.status,
@@ -32,17 +42,18 @@ def state_report(state: State, definition: Definition, start_us: int, now_us: in
         "cancel": ended.cancel if ended is not None else None,
         "failure": _failure(ended.failure) if ended is not None else None,
         "clock": {"start": time_text(start_us), "now": time_text(now_us)},
-        "bindings": bindings(state, definition),
-        "waiting": waiting(state),
-        "holds": [{"path": shown_path(each.id), "reason": each.hold.reason} for each in holds(state)],
-        "generation": state.generation,
     }
+
+
+def holds_json(state: State) -> list[dict[str, Json]]:
+    """``holds`` of the report."""
+    return [{"path": shown_path(each.id), "reason": each.hold.reason} for each in holds(state)]
 
 
 def _failure(failure: Value) -> Json:
     if not isinstance(failure, dict):
         return None
-    return {name: failure[name] for name in ("code", "message", "path")}
+    return {name: to_json(failure.get(name)) for name in ("code", "message", "path")}
 
 
 # ---- bindings -----------------------------------------------------------------------------------

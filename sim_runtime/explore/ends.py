@@ -10,12 +10,13 @@ from sim_runtime.core.looking import holds
 from sim_runtime.driver.report import state_report
 from sim_runtime.explore.branch import Branch
 from sim_runtime.explore.monitor import Violation
+from sim_runtime.history import records
 from sim_runtime.history.paths import shown_path
 
 Json: TypeAlias = Any
 
 #: Outcomes in the order in which reports list them.
-OUTCOMES: Final = ("succeeded", "failed", "stopped", "aborted", "cancelled", "held", "suspended", "running")
+OUTCOMES: Final = (*records.OUTCOMES, "held", "suspended", "running")
 
 
 class End:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sim_runtime.history.paths import UNDO, is_below, shown_path
-from sim_runtime.history.records import Record
+from sim_runtime.history.records import ACTION_RESULTS, UNDO_RESULTS, Record
 
 Told: TypeAlias = Any
 
@@ -445,16 +445,7 @@ class Monitor:
         self._prepared(record)
 
 
-_RESULTS: Final = frozenset(
-    {
-        "action.succeeded",
-        "action.failed",
-        "action.ambiguous",
-        "compensation.succeeded",
-        "compensation.failed",
-        "compensation.ambiguous",
-    }
-)
+_RESULTS: Final = frozenset({*ACTION_RESULTS, *UNDO_RESULTS})
 
 _HANDLERS: Final[dict[str, Callable[[Monitor, Record], None]]] = {
     "action.prepared": Monitor._effect,

@@ -12,6 +12,7 @@ from sim_runtime.explore.monitor import RULES
 from sim_runtime.explore.places import place_of
 from sim_runtime.explore.summary import Cell, Chain, Example, Point, ordered
 from sim_runtime.history.paths import UNDO
+from sim_runtime.history.records import ACTION_RESULTS, UNDO_RESULTS
 
 Json: TypeAlias = Any
 Style: TypeAlias = Callable[[str, str], str]
@@ -24,17 +25,7 @@ MAX_SHOWN: Final = 20
 COLUMNS: Final = (
     ("prepared", ("action.prepared", "compensation.prepared", "action.suppressed")),
     ("dispatched", ("action.dispatched", "compensation.dispatched")),
-    (
-        "result",
-        (
-            "action.succeeded",
-            "action.failed",
-            "action.ambiguous",
-            "compensation.succeeded",
-            "compensation.failed",
-            "compensation.ambiguous",
-        ),
-    ),
+    ("result", (*ACTION_RESULTS, *UNDO_RESULTS)),
 )
 
 #: Kinds of findings that make the exit code 1: all of them are rules of the profile.

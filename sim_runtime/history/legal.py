@@ -24,7 +24,7 @@ from sim_runtime.core.frames import (
     Subscription,
     Wait,
 )
-from sim_runtime.core.looking import recorded_below, timers_of
+from sim_runtime.core.looking import frames_of, timers_of
 from sim_runtime.core.persistent import last_entry
 from sim_runtime.history.paths import CHILD, Address, address_of
 from sim_runtime.history.records import HOLD_REASONS, OUTCOMES, Record
@@ -494,7 +494,9 @@ def _superseded(state: State, record: Record, at: Address) -> str | None:
     recovering = frame.recovery if frame is not None else None
     if recovering is None or recovering.stage not in ("decided", "elapsed"):
         return "no recovery has been decided there, or its delay has not elapsed"
-    sound = record.data["records"] == recorded_below(state, recovering.redo)
+    sound = record.data["records"] == sorted(
+        seq for _, frame in frames_of(state, recovering.redo) for seq in frame.seqs
+    )
     return None if sound else "it does not supersede the records of the redo set that was decided"
 
 

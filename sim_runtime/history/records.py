@@ -489,5 +489,8 @@ KINDS: Final[dict[str, Kind]] = {
 }
 
 ENDS: Final = frozenset(name for name, kind in KINDS.items() if kind.ends)
+#: How an attempt, and an undo, may come out.
+ACTION_RESULTS: Final = ("action.succeeded", "action.failed", "action.ambiguous")
+UNDO_RESULTS: Final = ("compensation.succeeded", "compensation.failed", "compensation.ambiguous")
 OUTCOMES: Final = ("succeeded", "failed", "stopped", "aborted", "cancelled")
 HOLD_REASONS: Final = ("ambiguous", "recovery_limit", "undo_failed", "undo_ambiguous", "reissue", "unsafe_continuation")

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sim_runtime.history.paths import UNDO
-from sim_runtime.history.records import Record
+from sim_runtime.history.records import ACTION_RESULTS, UNDO_RESULTS, Record
 
 #: Where a dispatch stands among those of its step: identity, generation, attempt, reissue.
 Place: TypeAlias = tuple[str, int, int, int]
 
-OUTCOMES: Final = frozenset({"action.succeeded", "action.failed", "action.ambiguous"})
-_UNDO_OUTCOMES: Final = frozenset({"compensation.succeeded", "compensation.failed", "compensation.ambiguous"})
 CONTEXT: Final = ("action", "effect", "idempotency", "arguments", "connection", "key")
 
 
@@ -58,7 +56,7 @@ def calls_of(records: Iterable[Record]) -> list[RecordedCall]:
         elif record.kind == "action.dispatched" and record.id in prepared:
             out[record.id] = RecordedCall(prepared[record.id], record)
             found.append(out[record.id])
-        elif record.kind in OUTCOMES:
+        elif record.kind in ACTION_RESULTS:
             call = out.pop(record.id, None)
             if call is not None:
                 call.outcome = record
@@ -72,7 +70,7 @@ def outcomes_after(records: Iterable[Record]) -> dict[str, Record]:
     for record in records:
         if record.kind in ("action.dispatched", "compensation.dispatched"):
             sent.add(record.id)
-        elif (record.kind in OUTCOMES or record.kind in _UNDO_OUTCOMES) and record.id not in sent:
+        elif record.kind in (*ACTION_RESULTS, *UNDO_RESULTS) and record.id not in sent:
             sent.add(record.id)
             found[record.id] = record
     return found

@@ -24,7 +24,7 @@ from sim_runtime.history.paths import address_of, identity_of
 from sim_runtime.history.records import Record
 from sim_runtime.replay.calls import CONTEXT, RecordedCall
 from sim_runtime.replay.comparing import same
-from sim_runtime.replay.inputs import input_of
+from sim_runtime.replay.inputs import decision_of, input_of
 from sim_runtime.replay.plan import Plan
 
 Json: TypeAlias = Any
@@ -79,18 +79,7 @@ class ContinuedRun(Run):
                 event = Event(data["trigger"], data["delivery"], json_of(data["payload"]))
                 self._outside.put(event, max(self.now, record.at))
             else:
-                failure = data["failure"] if data["decision"] == "fail" else {}
-                decision = Decision(
-                    record.id,
-                    data["actor"],
-                    data["decision"],
-                    json_of(data.get("result")),
-                    failure.get("code", ""),
-                    failure.get("message", ""),
-                    json_of(failure.get("details")),
-                    failure.get("retryable", False),
-                )
-                self._waiting_decisions.insert(0, decision)
+                self._waiting_decisions.insert(0, Decision(record.id, **decision_of(record)))
 
     def _dispatch(self, record: Record) -> None:
         call = self._recorded(record)

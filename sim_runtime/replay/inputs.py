@@ -7,7 +7,7 @@ went on is ``Proceed``. So re-evaluation needs no order of its own: it takes tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from sim_runtime.core.fitting import json_of
 from sim_runtime.core.frames import Attempt, Frame, State, Undo
@@ -165,21 +165,25 @@ def _event(state: State, record: Record) -> Input:
     return EventArrived(record.at, data["trigger"], data["delivery"], json_of(data["payload"]), partly)
 
 
-def _decided(_state: State, record: Record) -> Input:
+def decision_of(record: Record) -> dict[str, Any]:
+    """What an operator decided, by its record: the fields that ``Decided`` and ``driver.protocol.Decision`` share, but
+    for the place."""
     data = record.data
     told = data.get("failure")
     failure = told if isinstance(told, dict) else {}
-    return Decided(
-        record.at,
-        record.id,
-        data["actor"],
-        data["decision"],
-        json_of(data.get("result")),
-        failure.get("code", ""),
-        failure.get("message", ""),
-        json_of(failure.get("details")),
-        failure.get("retryable", False),
-    )
+    return {
+        "actor": data["actor"],
+        "kind": data["decision"],
+        "result": json_of(data.get("result")),
+        "code": failure.get("code", ""),
+        "message": failure.get("message", ""),
+        "details": json_of(failure.get("details")),
+        "retryable": failure.get("retryable", False),
+    }
+
+
+def _decided(_state: State, record: Record) -> Input:
+    return Decided(record.at, record.id, **decision_of(record))
 
 
 def _cancelled(_state: State, record: Record) -> Input:

@@ -11,11 +11,9 @@ from typing import Any, Final, TypeAlias
 
 from analyzer.expressions.values import to_json
 from sim_runtime.core.frames import State
-from sim_runtime.core.looking import holds
-from sim_runtime.driver.report import VERSION, waiting
-from sim_runtime.history.encoding import time_text
+from sim_runtime.driver.report import VERSION, holds_json, outcome, waiting
 from sim_runtime.history.load import History
-from sim_runtime.history.paths import UNDO, shown_path
+from sim_runtime.history.paths import UNDO
 from sim_runtime.history.records import Record
 from sim_runtime.replay.observing import ambiguous, bindings, entries, in_progress
 from sim_runtime.replay.reading import boundary_before, refuse_empty, validate
@@ -58,23 +56,15 @@ class Reconstruction:
         state, records = self.state, self.records
         kinds = {each.id: each.data["step"] for each in records if each.kind == "step.started"}
         undone = {each.id: each.seq for each in records if each.kind == "compensation.ambiguous"}
-        run, ended = state.run, state.run.ended
         at = {"seq": self.at.seq, "kind": self.at.kind, "path": self.at.path}
         return {
             "version": VERSION,
             "operation": "reconstruct",
             "at": at,
-            "run": run.run_id,
-            "workflow": run.workflow,
-            "status": state.status,
-            "result": to_json(ended.result) if ended is not None else None,
-            "stop": ended.stop if ended is not None else None,
-            "cancel": ended.cancel if ended is not None else None,
-            "failure": _failure(ended.failure) if ended is not None else None,
-            "clock": {"start": time_text(records[0].at), "now": time_text(self.at.at)},
+            **outcome(state, records[0].at, self.at.at),
             "bindings": bindings(state, kinds),
             "waiting": waiting(state),
-            "holds": [{"path": shown_path(each.id), "reason": each.hold.reason} for each in holds(state)],
+            "holds": holds_json(state),
             "crashes": interruptions(records),
             "generation": state.generation,
             "history": {"records": len(records), "digest": f"sha256:{self.history.digests[self.at.seq - 1]}"},
@@ -100,12 +90,6 @@ def reconstruct(history: History, seq: int | None = None) -> Reconstruction:
     refuse_empty(history)
     at = history.records[-1] if seq is None else boundary_before(history, seq)
     return Reconstruction(history, at, validate(history, at.seq))
-
-
-def _failure(failure: Any) -> Json:
-    if not isinstance(failure, dict):
-        return None
-    return {name: to_json(failure.get(name)) for name in ("code", "message", "path")}
 
 
 def interruptions(records: list[Record]) -> int:
