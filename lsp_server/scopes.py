@@ -10,7 +10,8 @@ from analyzer.expressions.scope import Binding, Env, Facts
 from analyzer.expressions.types import ANY, Type
 from analyzer.expressions.typing import ExpressionTyper
 from analyzer.expressions.walk import children
-from analyzer.incremental.parts import Part, Parts, last_before
+from analyzer.incremental.parts import Part, Parts
+from analyzer.incremental.splice import last_before
 from analyzer.model.nodes import Handler, Step, Workflow
 from analyzer.model.problems import Problems
 from analyzer.model.typing import ERROR_TYPE, WorkflowTyper

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from analyzer.findings import MAX_FINDINGS
-from analyzer.incremental.parts import Part, Parts, last_before
+from analyzer.incremental.parts import Part, Parts
+from analyzer.incremental.splice import last_before
 from analyzer.model.nodes import Workflow
 from analyzer.model.problems import Problem
 

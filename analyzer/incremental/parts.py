@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from analyzer.expressions.scope import Binding, Env, Facts
 from analyzer.expressions.types import Lines, Type, same
 from analyzer.incremental.alike import flags_of, forget_flags
+from analyzer.incremental.splice import last_before
 from analyzer.model.nodes import Step, Workflow
 from analyzer.model.problems import Problems
 from analyzer.model.typing import WorkflowTyper
@@ -198,15 +199,3 @@ def found_in(problems: Problems, nodes: Iterable[Node]) -> tuple[set[Node], bool
         else:
             inside.add(ordered[position])
     return inside, outside
-
-
-def last_before(ordered: list[Node], offset: int) -> int:
-    """The position of the last node that starts at or before an offset; -1 when there is none."""
-    low, high = 0, len(ordered)
-    while low < high:
-        middle = (low + high) // 2
-        if ordered[middle].start <= offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1

@@ -8,6 +8,7 @@ not sure of that is answered by None, and the text is parsed as a whole.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -110,11 +111,11 @@ def _is_local(tree: Tree) -> bool:
 def _touched(tree: Tree, found: tuple[int, Sequence], start: int, end: int) -> _Part | None:
     """The items whose lines hold the change and the characters beside it; None when it goes past the list."""
     items = found[1].items
-    first = max(_item_at(items, start - 1), 0)
+    first = max(last_before(items, start - 1), 0)
     begin = _dash_line(tree, found[1], first)
     if begin is None or begin >= start:
         return None
-    last = max(first, _item_at(items, end))
+    last = max(first, last_before(items, end))
     while True:
         stop = _dash_line(tree, found[1], last + 1) if last + 1 < len(items) else _list_end(tree, found[0])
         if stop is None:
@@ -126,16 +127,9 @@ def _touched(tree: Tree, found: tuple[int, Sequence], start: int, end: int) -> _
         last += 1
 
 
-def _item_at(items: list[Node], offset: int) -> int:
-    """The last item that starts at or before an offset; -1 before the first."""
-    low, high = 0, len(items)
-    while low < high:
-        middle = (low + high) // 2
-        if items[middle].start <= offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1
+def last_before(nodes: list[Node], offset: int) -> int:
+    """The position of the last node that starts at or before an offset; -1 when there is none."""
+    return bisect_right(nodes, offset, key=lambda node: node.start) - 1
 
 
 def _dash_line(tree: Tree, steps: Sequence, position: int) -> int | None:

@@ -67,6 +67,14 @@ class RecoveryClass(NamedTuple):
 
 _SWEEP = Term("sweep.period", SWEEP_MS)
 _FIRST = Term("first.event", FIRST_EVENT_MS)
+_TAKEOVER = (
+    Term("lease.ttl", LEASE_MS),
+    Term("worker.handover", HANDOVER_MS),
+    Term("worker.restart", RESTART_MS),
+    Term("worker.boot", BOOT_MS),
+    _SWEEP,
+    _FIRST,
+)
 
 #: Accepted work that was held back by the process that accepted it. The service is away until that one is back.
 ACCEPTED = RecoveryClass(
@@ -74,30 +82,9 @@ ACCEPTED = RecoveryClass(
     (Term("api.restart", RESTART_MS), Term("api.boot", BOOT_MS), Term("lease.ttl", LEASE_MS), _SWEEP, _FIRST),
 )
 #: Work whose worker died. Without a peer it is the restarted worker itself that goes on.
-CLAIMED = RecoveryClass(
-    "claimed",
-    (
-        Term("lease.ttl", LEASE_MS),
-        Term("worker.handover", HANDOVER_MS),
-        Term("worker.restart", RESTART_MS),
-        Term("worker.boot", BOOT_MS),
-        _SWEEP,
-        _FIRST,
-    ),
-)
+CLAIMED = RecoveryClass("claimed", _TAKEOVER)
 #: Work whose worker lives and makes no progress.
-STALLED = RecoveryClass(
-    "stalled-worker",
-    (
-        Term("stall.limit", STALL_MS),
-        Term("lease.ttl", LEASE_MS),
-        Term("worker.handover", HANDOVER_MS),
-        Term("worker.restart", RESTART_MS),
-        Term("worker.boot", BOOT_MS),
-        _SWEEP,
-        _FIRST,
-    ),
-)
+STALLED = RecoveryClass("stalled-worker", (Term("stall.limit", STALL_MS), *_TAKEOVER))
 #: Everything of the host died at once.
 HOST = RecoveryClass(
     "host-restart",
