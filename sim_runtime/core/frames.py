@@ -474,8 +474,26 @@ class State:
         for segment in address:
             if frame is None:
                 return None
-            frame = frame.child(segment)
+            # What ``Frame.child`` does, written out: every record asks for some frames.
+            if segment[0] != "[":
+                frame = frame.children.get(segment)
+            else:
+                frame = frame.child(segment)
         return frame
+
+    def way(self, address: Address) -> list[Frame]:
+        """The frames from the root down to an address, as far as there are any: one more than it has segments when it
+        is there."""
+        found: list[Frame] = []
+        frame = self.root
+        for segment in address:
+            if frame is None:
+                return found
+            found.append(frame)
+            frame = frame.child(segment)
+        if frame is not None:
+            found.append(frame)
+        return found
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and all(getattr(self, name) == getattr(other, name) for name in State.__slots__)

@@ -12,19 +12,18 @@ Change = Callable[[Frame], None]
 
 
 def put(state: State, address: Address, frame: Frame | None, parent_change: Change | None = None) -> None:
-    """Set what stands at ``address`` (None removes it) in a state that may still be changed; ``parent_change`` is done
-    to the copy of the frame above it, and counts nothing that is open or held. A place whose frames above are not there
-    stays as it is."""
+    """Set what stands at ``address`` (a frame that no other state has; None removes it) in a state that may still be
+    changed; ``parent_change`` is done to the copy of the frame above it, and counts nothing that is open or held. A
+    place whose frames above are not there stays as it is."""
+    if frame is not None:
+        frame.owner = state.making
     if not address:
         state.root = frame
         return
-    chain: list[Frame] = []
-    current = state.root
-    for segment in address:
-        if current is None:
-            return
-        chain.append(current)
-        current = current.child(segment)
+    chain = state.way(address)
+    if len(chain) < len(address):
+        return
+    current = chain.pop() if len(chain) > len(address) else None
     opened = (frame.open if frame is not None else 0) - (current.open if current is not None else 0)
     held = (frame.held if frame is not None else 0) - (current.held if current is not None else 0)
     _rebuild(state, address, chain, (current, frame), opened, held, parent_change)
@@ -73,15 +72,10 @@ def _set_child(parent: Frame, segment: str, child: Frame | None) -> None:
 
 def update(state: State, address: Address, seq: int, change: Change, parent_change: Change | None = None) -> None:
     """Change the frame at ``address``; ``seq`` is the record that says so. Nothing happens where there is no frame."""
-    chain: list[Frame] = []
-    frame = state.root
-    for segment in address:
-        if frame is None:
-            return
-        chain.append(frame)
-        frame = frame.child(segment)
-    if frame is None:
+    chain = state.way(address)
+    if len(chain) <= len(address):
         return
+    frame = chain.pop()
     opened, held = frame.open, frame.held
     new = own(state, frame)
     change(new)

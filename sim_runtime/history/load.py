@@ -83,14 +83,14 @@ def read_header(path: str) -> Header:
 
 def read_history(lines: Iterable[bytes], *, unfinished: bool = False) -> History:
     """The history of lines, each with its line break (the last one's may be missing); as ``load_history``."""
-    numbered = enumerate(_not_empty(lines), 1)
-    first = next(numbered, None)
+    rest = iter(lines)
+    first = next(_not_empty(rest), None)
     if first is None:
         raise _at_header("absent", "it is empty")
-    history = History(_header(first[1]))
+    history = History(_header(first))
     reader = _Reader(history)
-    for number, line in numbered:
-        reader.read(number, line)
+    for line in rest:
+        reader.read(line)
     reader.finish(unfinished)
     return history
 
@@ -103,9 +103,9 @@ def _header(line: bytes) -> Header:
     try:
         parsed = parse_json(line)
     except ValueError as error:
-        raise _at_header("corrupt", f"its first line is no JSON: {error}") from None
+        raise _at_header("corrupt", f"its first line is not JSON: {error}") from None
     if not isinstance(parsed, dict) or ("format" not in parsed and "seq" in parsed):
-        raise _at_header("absent", "its first line is no header")
+        raise _at_header("absent", "its first line is not a header")
     return header_of(parsed)
 
 
@@ -122,37 +122,42 @@ class _Reader:
         self.usable = 0
         self.last: Record | None = None
 
-    def read(self, number: int, line: bytes) -> None:
+    def read(self, line: bytes) -> None:
         found = self.quick.record(line, self.digest)
         if found is not None:
-            self.digest = found.digest
-            self.take(found.record, ())
-            return
+            record, self.digest = found
+            self.take(record)
+        elif line.strip():
+            self.read_fully(line)
+
+    def read_fully(self, line: bytes) -> None:
+        number = self.expected + 1  # the header's is the first
         try:
             json_ = parse_json(line)
         except ValueError as error:
-            raise self.refused(None, "corrupt", f"line {number} is no JSON: {error}") from None
+            raise self.refused(None, "corrupt", f"line {number} is not JSON: {error}") from None
         if not isinstance(json_, dict):
-            raise self.refused(None, "corrupt", f"line {number} is no record")
+            raise self.refused(None, "corrupt", f"line {number} is not a record")
         self.check_digest(number, json_)
         self.check_shape(json_)
         try:
             record = record_of(json_)
         except (BadRecord, RecursionError) as error:
             raise self.refused(json_, "inconsistent", str(error)) from None
-        self.take(record, _withheld_in(json_["data"]))
+        self.take(record)
+        self.history.withheld.extend(
+            Withheld(record.seq, record.path, class_) for class_ in _withheld_in(json_["data"])
+        )
 
-    def take(self, record: Record, withheld: Iterable[str]) -> None:
+    def take(self, record: Record) -> None:
         """Add a record that is sound in itself."""
         self.check_order(record)
         self.history.records.append(record)
         self.history.digests.append(self.digest)
-        for class_ in withheld:
-            self.history.withheld.append(Withheld(record.seq, record.path, class_))
         self.expected += 1
         self.last = record
         if record.boundary:
-            self.usable = len(self.history.records)
+            self.usable = record.seq
 
     def check_digest(self, number: int, json_: dict[str, Any]) -> None:
         if "digest" not in json_:
@@ -160,7 +165,7 @@ class _Reader:
         try:
             data = canonical_bytes({key: value for key, value in json_.items() if key != "digest"})
         except NotCanonical as error:
-            raise self.refused(json_, "corrupt", f"line {number} is no canonical JSON: {error}") from None
+            raise self.refused(json_, "corrupt", f"line {number} is not canonical JSON: {error}") from None
         digest = chained(self.digest, data)
         if digest != json_["digest"]:
             message = f"the digest of line {number} does not fit: it, or something before it, was changed or is missing"
@@ -176,7 +181,7 @@ class _Reader:
             raise self.refused(json_, "inconsistent", f"it has an unknown field `{extra[0][:40]}`")
         kind, data = json_["kind"], json_["data"]
         if not isinstance(kind, str) or kind not in KINDS:
-            raise self.refused(json_, "inconsistent", f"`{str(kind)[:40]}` is no kind of record")
+            raise self.refused(json_, "inconsistent", f"`{str(kind)[:40]}` is not a kind of record")
         if not isinstance(data, dict) or json_.get("boundary", True) is not True:
             raise self.refused(json_, "inconsistent", "`data` is a map, and `boundary` is true or left out")
         fields = KINDS[kind].fields
@@ -186,7 +191,7 @@ class _Reader:
         for name, value in data.items():
             declared = fields.get(name) or COMMON_FIELDS.get(name)
             if declared is None or not _has_type(name, declared, value):
-                what = "is no field of its kind" if declared is None else f"is no {declared.type}"
+                what = "is not a field of its kind" if declared is None else f"is not of type {declared.type}"
                 raise self.refused(json_, "inconsistent", f"`{name[:40]}` in its data {what}")
 
     def check_order(self, record: Record) -> None:
@@ -278,12 +283,12 @@ def parse_json(line: bytes) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands twice in an object")
+        raise ValueError("a name appears twice in an object")
     return found
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"`{name}` is no number")
+    raise ValueError(f"`{name}` is not a number")
 
 
 def _has_type(name: str, declared: Field, value: Any) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from sim_runtime.history.canonical import NotCanonical, canonical_bytes, chained
-from sim_runtime.history.encoding import BadRecord, data_of, time_of
+from sim_runtime.history.encoding import BadRecord, data_of, read_plain, time_of
 from sim_runtime.history.records import Record
 from sim_runtime.history.refusal import WITHHELD
 
@@ -25,6 +25,12 @@ _LINE: Final = re.compile(
     r'"generation":(0|[1-9][0-9]{0,14}),"data":(\{.*\}),("boundary":true,)?"digest":"([0-9a-f]{64})"\}[\r\n]*',
     re.DOTALL,
 )
+
+
+#: ``json.loads`` without its looking at what kind of text there is and what stands around it.
+_SCAN: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+#: What JSON data may be wrong with, in the words of those who read it.
+_WRONG: Final = (ValueError, NotCanonical, BadRecord, RecursionError, StopIteration)
 
 
 class Found(NamedTuple):
@@ -40,13 +46,15 @@ class _Understood(NamedTuple):
 
 
 class QuickReader:
-    """Reads line after line of one history; ``is_sound(kind, data)`` judges the shape of a record's data."""
+    """Reads line after line of one history; ``is_sound(kind, data)`` judges the shape of a record's data, which is its
+    kind, its fields in order, and their types."""
 
-    __slots__ = ("_instants", "_is_sound", "_known")
+    __slots__ = ("_instants", "_is_sound", "_known", "_shapes")
 
     def __init__(self, is_sound: Callable[[str, Any], bool]) -> None:
         self._is_sound = is_sound
         self._known: dict[tuple[str, str], _Understood] = {}
+        self._shapes: set[tuple[Any, ...]] = set()
         self._instants: dict[str, int] = {}
 
     def record(self, line: bytes, before: str) -> Found | None:
@@ -86,12 +94,23 @@ class QuickReader:
         if WITHHELD in text:
             return None
         try:
-            raw = json.loads(text)
-            if canonical_bytes(raw) != text.encode() or not self._is_sound(kind, raw):
+            raw, end = _SCAN(text, 0)
+            if end != len(text) or canonical_bytes(raw) != text.encode() or not self._has_sound_shape(kind, raw):
                 return None
-            found = _Understood(*data_of(kind, raw))
-        except (ValueError, NotCanonical, BadRecord, RecursionError):
+            plain = "kinds" not in raw and "id" not in raw
+            found = _Understood(read_plain(kind, raw), None) if plain else _Understood(*data_of(kind, raw))
+        except _WRONG:
             return None
         if len(text) <= MAX_KNOWN_TEXT and len(self._known) < MAX_KNOWN:
             self._known[kind, text] = found
         return found
+
+    def _has_sound_shape(self, kind: str, raw: dict[str, Any]) -> bool:
+        shape = (kind, *raw, *map(type, raw.values()))
+        if shape in self._shapes:
+            return True
+        if not self._is_sound(kind, raw):
+            return False
+        if len(self._shapes) < MAX_KNOWN:
+            self._shapes.add(shape)
+        return True
