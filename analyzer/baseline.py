@@ -10,18 +10,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from analyzer.atomic import write_atomically
 from analyzer.findings import Finding
 from analyzer.report.common import plural
+from analyzer.shown import relative_path, shown_path
 
 VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024
 ANEW = "write it anew with `--write-baseline`"
 
 Key = tuple[str, str, str]
+LookedFor: TypeAlias = Callable[[str, str], bool]
+"""Of an absolute path and a rule: whether a run would have reported a finding, if there were one."""
 
 
 class BaselineError(Exception):
@@ -65,10 +70,10 @@ class Baseline:
             raise BaselineError(f"the baseline `{file}` is not JSON ({reason}); {ANEW}") from None
         return cls(file, _counts(file, document))
 
-    def filter(self, findings: Iterable[Finding], files: Iterable[str]) -> Filtered:
+    def filter(self, findings: Iterable[Finding], looked_for: LookedFor) -> Filtered:
         """Part sorted findings into new and known; beyond an entry's count the later ones are new.
 
-        ``files`` are those that were checked: only their findings can be called gone.
+        Only what was looked for can be called gone.
         """
         left = dict(self._counts)
         reported: list[Finding] = []
@@ -80,22 +85,18 @@ class Baseline:
                 known.append(finding)
             else:
                 reported.append(finding)
-        checked = {self._relative(path) for path in files}
-        stale = sum(count for key, count in left.items() if key[0] in checked)
+        stale = sum(count for key, count in left.items() if count and looked_for(self._absolute(key), key[1]))
         return Filtered(reported, known, stale)
 
-    def rewritten(self, findings: Iterable[Finding], files: Iterable[str]) -> Baseline:
-        """A baseline of these findings; entries of files that were not checked stay as long as the file exists."""
-        checked = {self._relative(path) for path in files}
-        counts = {
-            key: count
+    def rewritten(self, findings: Iterable[Finding], looked_for: LookedFor) -> Baseline:
+        """A baseline of these findings; entries of what was not looked for stay as long as their file exists."""
+        found = Counter(map(self._key, findings))
+        kept = {
+            key: max(count, found[key])
             for key, count in self._counts.items()
-            if key[0] not in checked and os.path.exists(os.path.join(self._folder, key[0]))
+            if not looked_for(self._absolute(key), key[1]) and os.path.exists(self._absolute(key))
         }
-        for finding in findings:
-            key = self._key(finding)
-            counts[key] = counts.get(key, 0) + 1
-        return Baseline(self.file, counts)
+        return Baseline(self.file, {**found, **kept})
 
     def save(self) -> None:
         """Write the file, atomically; ``BaselineError`` when that fails."""
@@ -108,7 +109,9 @@ class Baseline:
         try:
             write_atomically(self.file, text.encode("ascii"))
         except OSError as error:
-            raise BaselineError(f"cannot write the baseline `{self.file}`: {error.strerror or error}") from None
+            raise BaselineError(
+                f"cannot write the baseline `{shown_path(self.file)}`: {error.strerror or error}"
+            ) from None
 
     def __len__(self) -> int:
         return len(self._counts)
@@ -123,14 +126,11 @@ class Baseline:
         entries = f"{len(self)} entry" if len(self) == 1 else f"{len(self)} entries"
         return f"{plural(self.findings, 'finding')} in {entries}"
 
-    def _relative(self, path: str) -> str:
-        try:
-            return os.path.relpath(path, self._folder).replace(os.sep, "/")
-        except ValueError:  # another drive
-            return path.replace(os.sep, "/")
+    def _absolute(self, key: Key) -> str:
+        return os.path.normpath(os.path.join(self._folder, key[0]))
 
     def _key(self, finding: Finding) -> Key:
-        return self._relative(finding.path), finding.rule, finding.route
+        return relative_path(finding.path, self._folder), finding.rule, finding.route
 
 
 def _counts(file: str, document: object) -> dict[Key, int]:

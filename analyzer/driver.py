@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, Protocol, TypeAlias, cast
 
 from analyzer.__about__ import __version__
-from analyzer.baseline import Baseline
+from analyzer.baseline import Baseline, LookedFor
 from analyzer.cache import (
     Cache,
     Digests,
@@ -33,8 +33,24 @@ from analyzer.cache import (
 from analyzer.findings import Finding
 from analyzer.memory import paused_collection
 from analyzer.report.common import RuleDocumentation, Suppressed
-from analyzer.selection import CheckConfig, Selection, file_ignores, glob_matches, unknown_name_message
-from analyzer.suppressions import CODE, RULE, Comment, apply_suppressions, find_directives
+from analyzer.selection import (
+    CheckConfig,
+    Selection,
+    file_ignores,
+    glob_matches,
+    matches_any,
+    unknown_name_message,
+)
+from analyzer.shown import relative_path
+from analyzer.suppressions import (
+    CODE,
+    OCCASIONAL_FAMILIES,
+    PARTIAL_FAMILIES,
+    RULE,
+    Comment,
+    apply_suppressions,
+    find_directives,
+)
 
 FILES_PER_JOB = 8
 """Automatic jobs: below so many files for each process, starting one costs more than it saves."""
@@ -165,13 +181,17 @@ class Options:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run found. ``files`` were checked; ``problems`` say in one line each what could not be done."""
+    """What a run found. ``files`` were checked; ``problems`` say in one line each what could not be done.
+
+    ``looked_for`` tells of a path and a rule whether a finding would have been reported, if there were one.
+    """
 
     files: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Suppressed] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     stale_baseline: int = 0
+    looked_for: LookedFor = lambda _path, _rule: False
 
 
 @dataclass(slots=True)
@@ -418,6 +438,7 @@ def _unreadable(path: str) -> str:
 def _collect(works: Sequence[_Work], options: Options, outcome: Outcome) -> None:
     """Suppress, select and filter the findings of every file, and put them in order."""
     known = cache(lambda: known_rules(options.engine))
+    looked = outcome.looked_for = _Looked(options)
     for work in works:
         if not isinstance(work.result, list):
             outcome.problems.append(work.result or f"`{work.path}` was not checked")
@@ -425,8 +446,10 @@ def _collect(works: Sequence[_Work], options: Options, outcome: Outcome) -> None
         outcome.files.append(work.path)
         findings = decode_findings(work.path, work.result[3])
         findings.extend(options.extra.get(work.path, ()))
+        looked.selections[work.path] = selection = _selection(work, options)
+        if any(finding.code in PARTIAL_FAMILIES for finding in findings):
+            looked.partial.add(work.path)
         directives = decode_directives(work.result[4])
-        selection = _selection(work, options)
         report_unused = selection.wants_rule(RULE, CODE)
         judged = apply_suppressions(
             work.path, findings, directives, known, options.run_families, report_unused=report_unused
@@ -441,10 +464,41 @@ def _collect(works: Sequence[_Work], options: Options, outcome: Outcome) -> None
             outcome.findings.extend(filter(options.selection.wants, others))
     outcome.findings.sort(key=Finding.sort_key)
     if options.baseline is not None:
-        filtered = options.baseline.filter(outcome.findings, outcome.files)
+        filtered = options.baseline.filter(outcome.findings, looked)
         outcome.findings = filtered.reported
         outcome.suppressed.extend(Suppressed(finding, "external") for finding in filtered.known)
         outcome.stale_baseline = filtered.stale
+
+
+class _Looked:
+    """What the run looked for, in the words of ``Outcome.looked_for``.
+
+    Not in files that were not checked, not for rules that are left out or that only other calls run, and in a file of
+    which parts could not be analysed only for that.
+    """
+
+    __slots__ = ("_options", "_rules", "partial", "selections")
+
+    def __init__(self, options: Options) -> None:
+        self.selections: dict[str, Selection] = {}
+        self.partial: set[str] = set()
+        self._options = options
+        self._rules = cache(options.engine.all_rules)
+
+    def __call__(self, path: str, rule: str) -> bool:
+        options = self._options
+        selection = self.selections.get(path, options.selection if path in options.extra else None)
+        if selection is None:
+            return False
+        known = self._rules().get(rule)
+        if known is None:
+            return True  # no rule of this version, so nothing will ever report it again
+        occasional = matches_any(OCCASIONAL_FAMILIES, rule, known.code)
+        if occasional and not matches_any(options.run_families, rule, known.code):
+            return False
+        if path in self.partial and known.code not in PARTIAL_FAMILIES:
+            return False
+        return selection.wants_rule(rule, known.code) and (occasional or path in self.selections)
 
 
 def _selection(work: _Work, options: Options) -> Selection:
@@ -459,7 +513,7 @@ def _selection(work: _Work, options: Options) -> Selection:
 
 def _inside(path: str, project: Project) -> str:
     """A path relative to the project's root, with ``/``."""
-    return os.path.relpath(path, project.root).replace(os.sep, "/")
+    return relative_path(path, project.root)
 
 
 def is_excluded(path: str, engine: Engine = DEFAULT_ENGINE) -> bool:

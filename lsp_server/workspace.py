@@ -21,6 +21,7 @@ from analyzer.findings import Finding, Range
 from analyzer.memory import paused_collection
 from analyzer.model.nodes import Workflow
 from analyzer.selection import Selection, file_ignores
+from analyzer.shown import relative_path
 from analyzer.suppressions import apply_suppressions, find_directives
 from analyzer.syntax.source import Encoding, Source
 from analyzer.workspace.config import CONFIG_NAME, PYPROJECT_NAME
@@ -387,7 +388,7 @@ def selection_of(project: Project, path: str) -> Selection:
     """Which findings the configuration wants of a file."""
     check = project.config.check
     selection = _EVERYTHING.over(check)
-    ignored = file_ignores(check, os.path.relpath(path, project.root).replace(os.sep, "/"))
+    ignored = file_ignores(check, relative_path(path, project.root))
     return Selection(selection.select, selection.ignore + ignored) if ignored else selection
 
 

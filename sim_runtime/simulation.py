@@ -22,6 +22,7 @@ from analyzer.expressions.faults import Fault
 from analyzer.findings import Finding
 from analyzer.model.nodes import Workflow
 from analyzer.model.problems import Problems
+from analyzer.shown import shown_path
 from analyzer.workspace.files import file_kind
 from analyzer.workspace.project import Project, project_for
 from sim_runtime.core.compiling import CannotRun, definition_of
@@ -124,7 +125,7 @@ class Prepared:
         scenario, changes = self.scenario, self.changes
         if self.definition.trigger is None and not isinstance(changes.trigger, Unset):
             name = self.workflow.name
-            raise CannotSimulate(f"`{name}` has no root `trigger`, so that nothing takes the payload: leave it out")
+            raise CannotSimulate(f"`{name}` has no root `trigger`, so nothing takes the payload: leave it out")
         trigger = scenario.trigger if isinstance(changes.trigger, Unset) else changes.trigger
         run = ObservedRun(
             self.definition,
@@ -304,7 +305,7 @@ def prepare(
     try:
         definition = definition_of(workflow, project)
     except (CannotRun, Fault) as error:
-        raise CannotSimulate(f"`{_shown(path)}` cannot be run: {error}") from None
+        raise CannotSimulate(f"`{shown_path(path)}` cannot be run: {error}") from None
     return Prepared(project, workflow, definition, script, changes or Changes())
 
 
@@ -324,10 +325,10 @@ def load_workflow(path: str) -> tuple[Project, Workflow]:
         raise CannotSimulate(project.problems[0])
     if file_kind(path) != "workflow":
         advice = "; play it with `--scenario`, or with `workfile test`" if file_kind(path) == "scenario" else ""
-        raise CannotSimulate(f"`{_shown(path)}` is no Workfile{advice}")
+        raise CannotSimulate(f"`{shown_path(path)}` is not a Workfile{advice}")
     workflow = None if project.document(path) is None else engine_for(project).typed(path)
     if workflow is None:
-        raise CannotSimulate(f"cannot read `{_shown(path)}`: {project.unreadable(path) or 'it cannot be analysed'}")
+        raise CannotSimulate(f"cannot read `{shown_path(path)}`: {project.unreadable(path) or 'it cannot be analysed'}")
     return project, workflow
 
 
@@ -335,10 +336,10 @@ def load_scenario(path: str) -> Scenario:
     """The scenario at an absolute path; its shape only. Raises ``CannotSimulate``."""
     project = project_for(path)
     if file_kind(path) not in ("scenario", None):
-        raise CannotSimulate(f"`{_shown(path)}` is no scenario: its name must end in `.scenario.yaml`")
+        raise CannotSimulate(f"`{shown_path(path)}` is not a scenario: its name must end in `.scenario.yaml`")
     document = project.document(path)
     if document is None:
-        raise CannotSimulate(f"cannot read `{_shown(path)}`: {project.unreadable(path)}")
+        raise CannotSimulate(f"cannot read `{shown_path(path)}`: {project.unreadable(path)}")
     return read_scenario(document, Problems())
 
 
@@ -366,11 +367,6 @@ def _refuse_errors(paths: Sequence[str], scenario: str, namesakes: bool) -> None
     errors = [each for each in outcome.findings if each.severity == "error" and each.rule != allowed]
     if errors:
         words = "is an error" if len(errors) == 1 else f"are {len(errors)} errors"
-        message = f"`{_shown(errors[0].path)}` cannot be run: there {words} to mend first"
+        message = f"`{shown_path(errors[0].path)}` cannot be run: there {words} to mend first"
         told = [each for each in outcome.findings if each.severity == "error" or each.path == scenario]
         raise CannotSimulate(message, told, files)
-
-
-def _shown(path: str) -> str:
-    relative = os.path.relpath(path)
-    return path if relative.startswith(os.pardir) else relative.replace(os.sep, "/")

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from analyzer.shown import shown_path
 from workfile_cli import engine
 from workfile_cli.console import ColourChoice, error_line, note, write_result
 from workfile_cli.simulating import styler, write_file
@@ -33,13 +34,6 @@ def add_unplayed(coverage: Coverage, paths: list[str]) -> None:
             note(f"not counted in the coverage: {error}")
             continue
         coverage.add_workfile(prepared.project, prepared.workflow)
-
-
-def shown_path(path: str) -> str:
-    """A path as users see it."""
-    from analyzer.report.common import Locator
-
-    return Locator(os.getcwd()).path(path)  # noqa: PTH109
 
 
 def print_coverage(coverage: Coverage, colour: ColourChoice, *, to_stdout: bool) -> None:
@@ -69,9 +63,12 @@ def write_coverage(coverage: Coverage, html: str | None, data: str | None) -> No
 
 
 def is_enough(coverage: Coverage, wanted: float) -> bool:
-    """Whether so many percent are covered; says so where not."""
+    """Whether so many percent are covered; says so where not, also where nothing is there to be covered."""
     from sim_runtime.coverage.measure import percent
 
+    if not coverage.total:
+        error_line("nothing can be covered here, as there are no Workfiles: name the folder that has them", COMMAND)
+        return False
     share = percent(coverage.covered, coverage.total)
     if share >= wanted:
         return True

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from workfile_cli.console import ColourChoice, note, write_result
+from workfile_cli.console import ColourChoice, error_line, note, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
-from workfile_cli.options import colour_option
+from workfile_cli.options import colour_option, format_option
 from workfile_cli.simulating import changes_of, print_refusal, styler, write_file
 
 if TYPE_CHECKING:
@@ -24,19 +24,31 @@ MAX_JOBS = 64
 @click.argument("file", metavar="FILE")
 @click.option("--scenario", metavar="SCENARIO", help="The outside world that deviations start from.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=YAML", help="An input; what is missing is made up.")
-@click.option("--trigger", metavar="FILE", help="The payload of the root trigger, YAML or JSON (`-`: stdin).")
-@click.option("--crashes", type=click.IntRange(0, 5), default=1, show_default=True, help="Crashes in one run.")
 @click.option(
-    "--deviations", type=click.IntRange(0, 5), default=1, show_default=True, help="Steps that go otherwise in one run."
+    "--trigger", metavar="FILE", help="The payload of the root trigger, YAML or JSON (`-` is standard input)."
+)
+@click.option(
+    "--crashes", metavar="N", type=click.IntRange(0, 5), default=1, show_default=True, help="Crashes in one run."
+)
+@click.option(
+    "--deviations",
+    metavar="N",
+    type=click.IntRange(0, 5),
+    default=1,
+    show_default=True,
+    help="Steps with unexpected answers or events in one run.",
 )
 @click.option("--down", metavar="TIME", default="0s", show_default=True, help="How long a crashed executor is down.")
 @click.option("--budget", metavar="TIME", default="1m", show_default=True, help="End after this time.")
 @click.option("--states", type=click.IntRange(1), metavar="N", help="End after so many states.  [default: 300000]")
-@click.option("--write-counterexamples", "folder", metavar="DIR", help="Write scenario files of what was found.")
-@click.option("--html", metavar="FILE", help="Write the report as one page, with the pictures of what was found.")
-@click.option("--jobs", type=click.IntRange(1, MAX_JOBS), default=1, show_default=True, help="Processes.")
+@click.option("--require-complete", is_flag=True, help="The exit status is 1 too when a bound ended the exploration.")
+@click.option(
+    "--write-counterexamples", "folder", metavar="DIR", help="Write scenarios of what was found to this folder."
+)
+@click.option("--html", metavar="FILE", help="Write the report as one page, with pictures, to this file.")
+@click.option("--jobs", metavar="N", type=click.IntRange(1, MAX_JOBS), default=1, show_default=True, help="Processes.")
 @click.option("--dask", metavar="ADDRESS", help="Explore on the Dask cluster of this scheduler.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @colour_option
 def explore(
     file: str,
@@ -48,6 +60,7 @@ def explore(
     down: str,
     budget: str,
     states: int | None,
+    require_complete: bool,
     folder: str | None,
     html: str | None,
     jobs: int,
@@ -57,7 +70,7 @@ def explore(
 ) -> int:
     """Explore every way that a run of a Workfile can go: crashes, answers, events, decisions.
 
-    The exit code is 1 when a rule of durable execution is broken, or an effect happens twice or is lost against it.
+    The exit status is 1 when a rule of durable execution is broken, or an effect happens twice or is lost against it.
     That a crash ends in a hold or an abort is an answer, not a failure.
     """
     from sim_runtime.explore import CannotShare, write_scenarios
@@ -80,7 +93,10 @@ def explore(
 
         write_file(html, page(found), "the page")
     _print(found, files, format_, colour)
-    return EXIT_FINDINGS if found.findings else EXIT_OK
+    missed = require_complete and not found.complete
+    if missed:
+        error_line(f"not everything was explored: {found.left[0]}", COMMAND)
+    return EXIT_FINDINGS if found.findings or missed else EXIT_OK
 
 
 def _print(found: Exploration, files: dict[str, str], format_: str, colour: ColourChoice) -> None:

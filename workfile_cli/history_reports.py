@@ -14,6 +14,7 @@ from workfile_cli.reports import (
     FLAG,
     NAME,
     POSITIVE,
+    STATUSES,
     TEXT,
     VERSION,
     Schema,
@@ -116,6 +117,7 @@ def impact() -> Schema:
     history = {
         "path": NAME,
         "run": or_null(NAME),
+        "status": or_null(one_of(STATUSES)),
         "class": or_null(classes),
         "divergence": _divergence(),
         "holds": list_of(NAME),

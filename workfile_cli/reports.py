@@ -20,21 +20,30 @@ FLAG: Final[Schema] = {"type": "boolean"}
 INSTANT: Final[Schema] = {"type": "string", "format": "date-time", "pattern": "Z$"}
 VERSION: Final[Schema] = {"const": 1}
 
+INSTEAD: Final = (
+    "Where a Workfile has errors there is no such report: a check-report with its findings is printed instead, and the "
+    "exit status is 1."
+)
+
 STATUSES: Final = ("running", "suspended", "held", *OUTCOMES)
 WAITS: Final = ("timer", "event", "child", "retry", "recovery_delay", "answer", "decision")
 
 
 class Report(NamedTuple):
-    """A report: the command that prints it, and what makes its schema."""
+    """A report: the command that prints it, and what makes its schema. ``checked``: the command checks its Workfile
+    first, and prints the ``check-report`` instead where that has errors."""
 
     command: str
     build: Callable[[], Schema]
+    checked: bool = False
 
 
 def schema(name: str) -> Schema:
     """The schema of one of ``REPORTS``."""
     entry = REPORTS[name]
     head = {"$schema": DIALECT, "$id": f"{name}.schema.json", "title": f"What `{entry.command}` prints"}
+    if entry.checked:
+        head["description"] = INSTEAD
     return {**head, **entry.build()}
 
 
@@ -230,16 +239,31 @@ def _of_history(name: str) -> Callable[[], Schema]:
     return build
 
 
+def _of_proof(name: str) -> Callable[[], Schema]:
+    """A schema that ``workfile_cli.proof_reports`` makes; it is loaded when it is asked for."""
+
+    def build() -> Schema:
+        from workfile_cli import proof_reports
+
+        made: Callable[[], Schema] = getattr(proof_reports, name)
+        return made()
+
+    return build
+
+
 REPORTS: Final[dict[str, Report]] = {
     "check-report": Report("workfile check --format json", _check),
     "explain-report": Report("workfile explain --format json", _explain),
     "graph-report": Report("workfile graph --format json", _graph),
-    "run-report": Report("workfile run --format json", _run),
+    "run-report": Report("workfile run --format json", _run, checked=True),
     "test-report": Report("workfile test --format json", _test),
     "coverage-report": Report("workfile test --coverage-json FILE", _coverage),
     "reconstruct-report": Report("workfile history reconstruct --format json", _of_history("reconstruct")),
-    "reevaluate-report": Report("workfile history reevaluate --format json", _of_history("reevaluate")),
-    "continue-report": Report("workfile history continue --format json", _of_history("continue_")),
-    "impact-report": Report("workfile history impact --format json", _of_history("impact")),
+    "reevaluate-report": Report("workfile history reevaluate --format json", _of_history("reevaluate"), checked=True),
+    "continue-report": Report("workfile history continue --format json", _of_history("continue_"), checked=True),
+    "impact-report": Report("workfile history impact --format json", _of_history("impact"), checked=True),
+    "explore-report": Report("workfile explore --format json", _of_proof("explore"), checked=True),
+    "qualify-report": Report("workfile qualify --format json", _of_proof("qualify")),
+    "verify-report": Report("workfile qualify verify --format json", _of_proof("verify")),
     "doctor-report": Report("workfile doctor --format json", _doctor),
 }

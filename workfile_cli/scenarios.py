@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from analyzer.report.junit import xml_text
+from analyzer.shown import shown_path
 from workfile_cli import engine
 from workfile_cli.console import ColourChoice, note, write_result
-from workfile_cli.covering import add_unplayed, is_enough, print_coverage, shown_path, write_coverage
+from workfile_cli.covering import add_unplayed, is_enough, print_coverage, write_coverage
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
-from workfile_cli.options import colour_option
+from workfile_cli.options import colour_option, format_option
 from workfile_cli.progress import LazyProgress
 from workfile_cli.simulating import styler
 
@@ -37,10 +38,10 @@ class Result:
 
 @click.command("test")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--format", "format_", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True)
+@format_option("text", "json", "junit")
 @click.option("--coverage", is_flag=True, help="Tell which steps, branches, guards, outcomes … no scenario reaches.")
-@click.option("--coverage-html", metavar="FILE", help="Write a page that marks the Workfiles' sources.")
-@click.option("--coverage-json", metavar="FILE", help="Write the coverage as JSON.")
+@click.option("--coverage-html", metavar="FILE", help="Write a page that marks the Workfiles' sources to this file.")
+@click.option("--coverage-json", metavar="FILE", help="Write the coverage as JSON to this file.")
 @click.option(
     "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail when less than this is covered."
 )
@@ -56,8 +57,8 @@ def test(
 ) -> int:
     """Run scenario files (`*.scenario.yaml`) and compare with what each expects.
 
-    A folder is searched; without PATH the working directory is. The exit code is 1 when a scenario fails or is itself
-    in error, or with `--fail-under` when too little is covered.
+    A folder is searched. Without PATH the working directory is searched. The exit status is 1 when a scenario fails or
+    is itself in error, or with `--fail-under` when too little is covered.
     """
     asked = list(paths) or ["."]
     files = _files(asked)
@@ -99,7 +100,7 @@ def _files(paths: list[str]) -> list[str]:
         raise click.UsageError(f"{found.problems[0]}.")
     for path in paths:
         if os.path.isfile(path) and file_kind(path) != "scenario":  # noqa: PTH113
-            raise click.UsageError(f"`{path}` is no scenario: its name must end in `.scenario.yaml`.")
+            raise click.UsageError(f"`{path}` is not a scenario: its name must end in `.scenario.yaml`.")
     return [path for path in found.files if file_kind(path) == "scenario"]
 
 

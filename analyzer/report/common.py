@@ -6,13 +6,13 @@ that decides what is shown as itself.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 from analyzer.findings import Edit, Finding, Fix, Related, Severity
+from analyzer.shown import relative_path
 
 SuppressionKind: TypeAlias = Literal["inSource", "external"]
 
@@ -81,7 +81,7 @@ class Locator:
         """``path`` relative to the base, with ``/``; where there is no relative path, the absolute one."""
         known = self._known.get(path)
         if known is None:
-            known = self._known[path] = _relative(path, self._base)
+            known = self._known[path] = relative_path(path, self._base)
         return known
 
     def finding(self, finding: Finding) -> Finding:
@@ -107,18 +107,6 @@ class Locator:
     def _fix(self, fix: Fix) -> Fix:
         edits = tuple(Edit(self.path(edit.path), edit.range, edit.text) for edit in fix.edits)
         return Fix(fix.title, fix.applicability, edits)
-
-
-def _relative(path: str, base: str) -> str:
-    prefix = base if base.endswith(os.sep) else base + os.sep
-    if path.startswith(prefix):
-        relative = path[len(prefix) :]
-    else:
-        try:
-            relative = os.path.relpath(path, base)
-        except ValueError:  # another drive
-            relative = path
-    return relative.replace(os.sep, "/")
 
 
 def split_lines(text: str) -> list[str]:

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from analyzer.language.suggest import hint
 from analyzer.language.vocabulary import NAME, PROFILES, TRIGGER_SOURCES
+from analyzer.shown import shown_path
 
 CONFIG_NAME: Final = "workfile.toml"
 PYPROJECT_NAME: Final = "pyproject.toml"
@@ -39,7 +40,7 @@ class ConfigError(Exception):
     """
 
     def __init__(self, message: str, path: str = "") -> None:
-        super().__init__(f"{path}: {message}" if path else message)
+        super().__init__(f"{shown_path(path)}: {message}" if path else message)
         self.path = path
 
 
@@ -131,7 +132,7 @@ def _has_table(path: str) -> bool:
         table = tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         if b"[tool.workfile" in data:
-            raise ConfigError("this is not TOML, so that `[tool.workfile]` cannot be read; correct it", path) from None
+            raise ConfigError("this is not TOML, so `[tool.workfile]` cannot be read; correct it", path) from None
         return False
     tool = table.get("tool")
     return isinstance(tool, dict) and "workfile" in tool
@@ -229,7 +230,7 @@ class _Reader:
         name = f"{inside}.{key}" if inside else key
         if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
             found = "a list with other things in it" if isinstance(value, list) else _kind(value)
-            raise self.fail(name, f'must be a list of texts, but is {found}; write it as `{key} = ["…"]`')
+            raise self.fail(name, f'must be a list of strings, but is {found}; write it as `{key} = ["…"]`')
         return tuple(dict.fromkeys(value))
 
     def connections(self, value: Any) -> dict[str, ConnectionConfig]:
@@ -245,7 +246,7 @@ class _Reader:
                 names = tuple(dict.fromkeys(urls)) or (("default",) if "url" in table else ())
             default = table.get("default")
             if default is not None and not isinstance(default, str):
-                raise self.fail(f"{place}.default", f"must be text, but is {_kind(default)}; name one of `names`")
+                raise self.fail(f"{place}.default", f"must be a string, but is {_kind(default)}; name one of `names`")
             if not names:
                 raise self.fail(place, 'lists no connections; add `names = ["…"]`, or remove the table')
             if default is not None and default not in names:
@@ -289,7 +290,7 @@ class _Reader:
         for name in names:
             if name not in TRIGGER_SOURCES:
                 raise self.fail(
-                    "target.triggers", f"has `{name}`, which is no kind of trigger.{_near(name, TRIGGER_SOURCES)}"
+                    "target.triggers", f"has `{name}`, which is not a kind of trigger.{_near(name, TRIGGER_SOURCES)}"
                 )
         return tuple(each for each in TRIGGER_SOURCES if each in names)
 
@@ -319,5 +320,5 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def _kind(value: Any) -> str:
-    names = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    names = {str: "a string", bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "a table"}
     return names.get(type(value), "a date or time")

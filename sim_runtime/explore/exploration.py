@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from analyzer.memory import paused_collection
+from analyzer.shown import shown_path
 from sim_runtime.driver.run import Run
 from sim_runtime.explore.monitor import RULES, Violation
 from sim_runtime.explore.plan import Bounds, Plan, plan_of
@@ -194,8 +196,8 @@ def write_scenarios(found: Exploration, folder: str) -> dict[str, str]:
 
 def command(found: Exploration, path: str) -> str:
     """The one command that plays a scenario file."""
-    workfile = os.path.relpath(found.plan.prepared.workflow.path)
-    return f"workfile run {workfile} --scenario {os.path.relpath(path)}"
+    workfile, scenario = (shlex.quote(shown_path(each)) for each in (found.plan.prepared.workflow.path, path))
+    return f"workfile run {workfile} --scenario {scenario}"
 
 
 def _to_write(found: Exploration) -> Iterator[tuple[str, list[str], Written]]:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from analyzer.language.durations import format_duration
 from analyzer.model.problems import Problems
+from analyzer.shown import relative_path
 from analyzer.workspace.documents import Document
 from sim_runtime.driver.protocol import CrashPoint, Decision, ScriptedEvent
 from sim_runtime.explore.branch import Branch, Deviation
@@ -306,7 +307,7 @@ def text_of(plan: Plan, parts: Parts, end: End, said: Sequence[str], path: str) 
     """The scenario file, as it stands at ``path``; ``said`` are the comment lines at its head."""
     from analyzer.formatting import format_text
 
-    workfile = os.path.relpath(plan.prepared.workflow.path, os.path.dirname(path)).replace(os.sep, "/")  # noqa: PTH120
+    workfile = relative_path(plan.prepared.workflow.path, os.path.dirname(path))  # noqa: PTH120
     expect: Parts = {"status": end.status}
     if parts.get("crashes"):
         expect["crashes"] = len(parts["crashes"])

@@ -22,6 +22,7 @@ from analyzer.syntax.nodes import Scalar
 from analyzer.workspace.manifests import ActionDecl
 from sim_runtime.core.looking import holds
 from sim_runtime.history.pins import pins_of
+from sim_runtime.history.records import OUTCOMES, Record
 from sim_runtime.history.refusal import Refused
 from sim_runtime.replay.continuation import CannotContinue, Continuation, continue_
 from sim_runtime.replay.definitions import Definitions
@@ -51,6 +52,13 @@ _POLICIES: Final = frozenset(
     {"retry", "catch", "on_fail", "on_unknown", "reconcile", "undo", "recovery", "on_branch_fail", "on_iteration_fail"}
 )
 _NOTIFY: Final = "notify"
+#: What the records about a root run say of its status; the end of one says it itself.
+_STATUSES: Final = {
+    "run.finished": "",
+    "run.suspended": "suspended",
+    "run.held": "held",
+    "run.resumed": "running",
+}
 
 
 @dataclass(slots=True)
@@ -82,11 +90,12 @@ class Judged:
 
 @dataclass(slots=True)
 class RunImpact:
-    """What the edit means for one recorded run."""
+    """What the edit means for one recorded run; ``status`` is how its history ends, None when that is refused."""
 
     path: str
     run: str | None
     class_: str | None
+    status: str | None = None
     divergence: Json = None
     refusal: Json = None
     holds: list[str] = field(default_factory=list)
@@ -96,6 +105,7 @@ class RunImpact:
         return {
             "path": self.path,
             "run": self.run,
+            "status": self.status,
             "class": self.class_,
             "divergence": self.divergence,
             "holds": self.holds,
@@ -118,11 +128,12 @@ class Impact:
         return max(found, key=order.index, default=COMPATIBLE)
 
 
-def impact_of(old: Prepared, new: Prepared, histories: Sequence[str] = ()) -> Impact:
-    """What an edit means: ``old`` and ``new`` are a Workfile before and after it."""
+def impact_of(old: Prepared, new: Prepared, histories: Sequence[str] = (), *, under_way: bool = False) -> Impact:
+    """What an edit means: ``old`` and ``new`` are a Workfile before and after it. ``under_way``: histories of runs that
+    are over are left out."""
     changes = [_judged(change, old.workflow, new) for change in compare(old.workflow, new.workflow)]
     changes.extend(_of_connectors(old, new))
-    runs = _runs(new, histories, changes)
+    runs = _runs(new, histories, changes, under_way)
     return Impact(changes, runs)
 
 
@@ -240,7 +251,7 @@ def _uses(step: Step, group: str, name: str) -> bool:
 # ---- recorded runs ------------------------------------------------------------------------------
 
 
-def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged]) -> list[RunImpact]:
+def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged], under_way: bool) -> list[RunImpact]:
     definitions, pinned = Definitions(new), Definitions()
     found: list[RunImpact] = []
     for path in histories:
@@ -251,9 +262,12 @@ def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged]) -> lis
             if not definitions.concerns(history.header):
                 continue
             chosen = definitions.of(history.header)
+            status = _status(history.records)
+            if under_way and status in OUTCOMES:
+                continue
             evaluation = reevaluate(history, chosen)
             if evaluation.divergence is None:
-                found.append(RunImpact(path, run, COMPATIBLE))
+                found.append(RunImpact(path, run, COMPATIBLE, status))
                 continue
             held = _holds(continue_(history, new))
         except Refused as error:
@@ -265,8 +279,16 @@ def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged]) -> lis
             if run not in each.runs:
                 each.runs.append(run)
         class_ = UNSAFE if held else SUCCESSOR
-        found.append(RunImpact(path, run, class_, evaluation.divergence.json(), holds=held))
+        found.append(RunImpact(path, run, class_, status, evaluation.divergence.json(), holds=held))
     return found
+
+
+def _status(records: Sequence[Record]) -> str:
+    """How a run stands at its end: by the last record that tells, and before any of these it has just begun."""
+    for record in reversed(records):
+        if not record.id and record.kind in _STATUSES:
+            return _STATUSES[record.kind] or str(record.data["outcome"])
+    return "running"
 
 
 def _holds(going: Continuation) -> list[str]:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.reported import check_report
+
 ROOT = Path(__file__).resolve().parents[2]
 
 CONNECTOR = """\
@@ -84,6 +86,7 @@ def test_the_json_is_that_of_the_interfaces(folder: Path) -> None:
     done = workfile(folder, "explore", "safe.workfile.yaml", "--format", "json")
     assert done.code == 0, done.err
     report = done.json
+    check_report("explore-report", report)
     assert list(report)[:8] == [
         "version",
         "workflow",
@@ -131,6 +134,7 @@ def test_a_crash_that_ends_in_a_hold_is_an_answer(folder: Path) -> None:
 def test_an_effect_that_happens_twice_is_a_failure_with_a_scenario(folder: Path) -> None:
     done = workfile(folder, "explore", "blind.workfile.yaml", "--write-counterexamples", "found", "--format", "json")
     assert done.code == 1
+    check_report("explore-report", done.json)
     (finding,) = done.json["findings"]
     assert finding["kind"] == "effect-twice"
     assert finding["path"] == "receipt"
@@ -162,7 +166,15 @@ def test_bounds_are_honest(folder: Path) -> None:
     assert done.code == 0
     assert done.json["complete"] is False
     assert "the bound of 30 states was reached (`--states`)" in done.json["not_covered"]
+    must = workfile(folder, "explore", "safe.workfile.yaml", "--states", "30", "--require-complete")
+    assert (must.code, must.err) == (
+        1,
+        "workfile explore: error: not everything was explored: the bound of 30 states was reached (`--states`).\n",
+    )
+    whole = workfile(folder, "explore", "safe.workfile.yaml", "--require-complete")
+    assert (whole.code, whole.err) == (0, "")
     none = workfile(folder, "explore", "safe.workfile.yaml", "--crashes", "0", "--deviations", "0", "--format", "json")
+    check_report("explore-report", none.json)
     assert none.json["outcomes"] == {"succeeded": 1}
     assert none.json["crash_points"] == []
 
@@ -188,7 +200,7 @@ def test_inputs_and_scenarios_are_taken(folder: Path) -> None:
     ("arguments", "words"),
     [
         (("missing.workfile.yaml",), "cannot read `missing.workfile.yaml`"),
-        (("connectors/shop.connector.yaml",), "is no Workfile"),
+        (("connectors/shop.connector.yaml",), "is not a Workfile"),
         (("safe.workfile.yaml", "--crashes", "9"), "9 is not in the range"),
         (("safe.workfile.yaml", "--crashes", "x"), "not a valid integer"),
         (("safe.workfile.yaml", "--states", "0"), "0 is not in the range"),

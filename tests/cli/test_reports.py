@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
+from tests.reported import check_report
 from workfile_cli import reports
 from workfile_cli.main import main
 
@@ -19,27 +18,15 @@ SCENARIOS = sorted((ROOT / "examples").rglob("*.scenario.yaml"))
 FAULTY = sorted(CORPUS / "scenarios" / f"{name}.scenario.yaml" for name in ("answers", "names", "shapes", "syntax"))
 
 
-@cache
-def _validator(name: str) -> Draft202012Validator:
-    schema = reports.schema(name)
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
-
-
 def _report(capsys: pytest.CaptureFixture[str], name: str, *arguments: str) -> dict[str, Any]:
     main([*arguments, "--format", "json"])
     report: dict[str, Any] = json.loads(capsys.readouterr().out)
-    _check(name, report)
+    check_report(name, report)
     return report
 
 
-def _check(name: str, report: object) -> None:
-    faults = [f"{fault.json_path}: {fault.message[:300]}" for fault in _validator(name).iter_errors(report)]
-    assert faults == []
-
-
 @pytest.mark.parametrize("folder", ["ok", "err", "projects", "scenarios"])
-def test_check(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+def testcheck_report(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = _report(capsys, "check-report", "check", "--no-cache", str(CORPUS / folder))
     assert report["files"] > 10
     assert folder == "ok" or report["findings"]
@@ -68,15 +55,27 @@ def test_run(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = json.loads(capsys.readouterr().out)
     if "findings" in report:
         assert code == 1
-        _check("check-report", report)
+        check_report("check-report", report)
     else:
-        _check("run-report", report)
+        check_report("run-report", report)
         assert report["history"]["records"] > 0
+
+
+def test_what_is_printed_instead_where_a_workfile_has_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.workfile.yaml"
+    path.write_text('workfile: "1.0"\nname: aa\nsteps: [ { one: { no.such: {} } } ]\n')
+    history = ["history", "impact", str(path), str(path)]
+    for command in (["run", str(path)], ["explore", str(path)], history):
+        assert main([*command, "--format", "json"]) == 1
+        check_report("check-report", json.loads(capsys.readouterr().out))
+    assert "check-report" in reports.schema("run-report")["description"]
 
 
 def test_test_with_coverage(capsys: pytest.CaptureFixture[str]) -> None:
     report = _report(capsys, "test-report", "test", "--coverage", str(ROOT / "examples"))
-    _check("coverage-report", report["coverage"])
+    check_report("coverage-report", report["coverage"])
     assert all(each["outcome"] == "passed" for each in report["scenarios"])
 
 

@@ -21,6 +21,7 @@ from sim_runtime.qualify.harness import CannotQualify, Request, Result, qualify,
 from sim_runtime.qualify.processes import CannotStart, HostProcess
 from sim_runtime.qualify.verify import Expected, verify_text
 from tests.qualify.helpers import BEARER, HERE, QUICK, TOY, command, free_port, judged, row_of, text, wait_up
+from tests.reported import check_report
 
 pytestmark = pytest.mark.slow
 
@@ -256,6 +257,7 @@ def test_the_command_from_a_new_key_to_a_verified_bundle(tmp_path: Path) -> None
     )
     assert asked.returncode == 0, asked.stderr
     report: dict[str, Any] = json.loads(asked.stdout)
+    check_report("qualify-report", report)
     assert report["rung"] == {"asked": MULTI, "earned": MULTI}
     assert (report["passed"], report["deaths"], report["bundle"]) == (True, 3, str(bundle))
     assert len(asked.stderr.splitlines()) == 6

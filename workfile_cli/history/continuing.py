@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from analyzer.shown import shown_path
 from workfile_cli.console import ColourChoice, error_line, note, write_result
-from workfile_cli.history.shared import Format, print_refused, reporting, require_file, shown_path, write_json
+from workfile_cli.history.shared import Format, print_refused, reporting, require_file, write_json
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
 from workfile_cli.simulating import print_refusal, styler, write_file
 
@@ -21,9 +22,11 @@ _MAX_LISTED = 12
 
 @click.command("continue")
 @click.argument("history", metavar="HISTORY")
-@click.option("--definition", metavar="FILE", help="Start a successor run on this Workfile; else the same run goes on.")
-@click.option("--scenario", metavar="LIVE", help="The outside world from there on; its times count from there.")
-@click.option("-o", "--output", metavar="OUT", help="Write the continued history to this file.")
+@click.option(
+    "--definition", metavar="FILE", help="Start a successor run on this Workfile; by default the same run goes on."
+)
+@click.option("--scenario", metavar="SCENARIO", help="The outside world from there on; its times count from there.")
+@click.option("-o", "--output", metavar="FILE", help="Write the continued history to this file.")
 @reporting
 def continue_(
     history: str,
@@ -35,7 +38,7 @@ def continue_(
 ) -> int:
     """Go on from a recorded history, simulated; the history itself stays as it is.
 
-    Recorded boundaries are taken over as long as they are compatible. The exit code is 0 when the run succeeded,
+    Recorded boundaries are taken over as long as they are compatible. The exit status is 0 when the run succeeded,
     stopped, or waits.
     """
     from sim_runtime.history.refusal import Refused
@@ -89,7 +92,7 @@ def report_text(found: Continuation, report: dict[str, Any], colour: ColourChoic
     if found.chosen.is_pinned:
         lines = [f"run {report['run']} goes on, pinned as it was started"]
     else:
-        lines = [f"run {report['run']} succeeds {lineage['run']} after its record {lineage['seq']}"]
+        lines = [f"run {report['run']} follows {lineage['run']} after its record {lineage['seq']}"]
     lines.append(f"  reused    {_listed(report['reused'])}")
     if invalidated is not None:
         place = f" at `{invalidated['path']}`" if invalidated["path"] else ""

@@ -13,7 +13,9 @@ from workfile_cli.simulating import write_file
 @click.argument("store", metavar="STORE")
 @click.option("--run", "run_id", metavar="ID", help="Which run; needed when the store holds several.")
 @click.option("--redact", is_flag=True, help="Withhold what manifests and inputs mark as `sensitive: true`.")
-@click.option("-o", "--output", metavar="OUT", required=True, help="The file to write, `*.history.jsonl`.")
+@click.option(
+    "-o", "--output", metavar="FILE", required=True, help="Write the history to this file, `*.history.jsonl`."
+)
 def export(store: str, run_id: str | None, redact: bool, output: str) -> int:
     """Write a stored run's history to a file, one JSON object a line."""
     from sim_runtime.driver.store import StoreError

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from analyzer.report.common import plural
+from analyzer.shown import shown_path
 from workfile_cli.console import ColourChoice, note, write_result
-from workfile_cli.history.shared import Format, history_files, reporting, shown_path, write_json
+from workfile_cli.history.shared import Format, history_files, reporting, write_json
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
 from workfile_cli.simulating import print_refusal, styler
 
@@ -22,11 +25,14 @@ _TONES = {"compatible": "good", "before": "good", "successor": "wait", "unsafe":
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--histories", metavar="DIR", help="Recorded runs: what the edit means for each of them.")
+@click.option("--under-way", is_flag=True, help="Leave out recorded runs that are over: no edit touches them.")
 @reporting
-def impact(old: str, new: str, histories: str | None, format_: Format, colour: ColourChoice) -> int:
-    """Compare two versions of a Workfile, and say for each change which runs can go on under the new one.
+def impact(old: str, new: str, histories: str | None, under_way: bool, format_: Format, colour: ColourChoice) -> int:
+    """Tell what an edit of a Workfile means for its runs.
 
-    The exit code is 1 when a recorded run cannot go on under the new file, or must be refused.
+    Two versions are compared, and for each change it is told which runs can go on under the new one.
+
+    The exit status is 1 when a recorded run cannot go on under the new file, or must be refused.
     """
     from sim_runtime.replay.impact import impact_of
     from sim_runtime.simulation import CannotSimulate, prepare
@@ -39,7 +45,7 @@ def impact(old: str, new: str, histories: str | None, format_: Format, colour: C
         names = f"`{before.workflow.name}` and `{after.workflow.name}`"
         raise click.UsageError(f"these are two workflows, {names}: compare two versions of one.")
     paths = [] if histories is None else history_files([histories])
-    found = impact_of(before, after, paths)
+    found = impact_of(before, after, paths, under_way=under_way)
     for each in found.runs:
         each.path = shown_path(each.path)
     if format_ == "json":
@@ -56,7 +62,8 @@ def impact(old: str, new: str, histories: str | None, format_: Format, colour: C
     else:
         write_result(report_text(found, shown_path(new), colour))
         if histories is not None and not found.runs:
-            note(f"no histories of `{after.workflow.name}` in {histories}")
+            which = "under way " if under_way else ""
+            note(f"no runs of `{after.workflow.name}` {which}in `{histories}`")
     touched = any(each.class_ != "compatible" for each in found.runs)
     return EXIT_FINDINGS if touched else EXIT_OK
 
@@ -82,7 +89,18 @@ def report_text(found: Impact, path: str, colour: ColourChoice) -> str:
     if not found.changes:
         lines.append("nothing differs that a run could see")
     lines.extend(_run_line(each, colour) for each in found.runs)
+    if found.runs:
+        lines.append(f"{_counts(found.runs)} of {plural(len(found.runs), 'run')}")
     return "\n".join(lines) + "\n"
+
+
+def _counts(runs: Sequence[RunImpact]) -> str:
+    """``2 unsafe, 1 compatible``, the worst first."""
+    from sim_runtime.replay.impact import CLASSES
+
+    names = [each.class_ or "refused" for each in runs]
+    order = ["refused", *reversed(CLASSES)]
+    return ", ".join(f"{names.count(name):,} {name}" for name in order if name in names)
 
 
 def _run_line(run: RunImpact, colour: ColourChoice) -> str:
@@ -94,8 +112,9 @@ def _run_line(run: RunImpact, colour: ColourChoice) -> str:
     elif run.refusal is not None:
         where = run.refusal["message"]
     held = f"; held at {_names(run.holds)}" if run.holds else ""
+    status = f" ({run.status})" if run.status is not None else ""
     word = style(f"{run.class_ or 'refused':<10}", _TONES[run.class_])
-    return f"{word}  {style(f'{run.path}  {where}{held}'.rstrip(), 'plain')}"
+    return f"{word}  {style(f'{run.path}{status}  {where}{held}'.rstrip(), 'plain')}"
 
 
 def _names(names: list[str]) -> str:

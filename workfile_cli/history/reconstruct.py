@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from analyzer.shown import shown_path
 from workfile_cli.console import ColourChoice, write_result
-from workfile_cli.history.shared import Format, print_refused, reporting, require_file, shown_path, write_json
+from workfile_cli.history.shared import Format, print_refused, reporting, require_file, write_json
 from workfile_cli.main import EXIT_OK
 from workfile_cli.simulating import styler
 
-_AT = "A record's number, a time (or a duration since the start), or a step path; the last boundary when not given."
+_AT = "A record's number, a time (or a duration since the start), or a step path; by default the last boundary."
 _MAX_LISTED = 20
 
 

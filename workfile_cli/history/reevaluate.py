@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workfile_cli.console import ColourChoice, note, write_result
-from workfile_cli.history.shared import Format, history_files, refusal_text, reporting, shown_path, write_json
+from analyzer.shown import shown_path
+from workfile_cli.console import ColourChoice, write_result
+from workfile_cli.history.shared import Format, history_files, refusal_text, reporting, write_json
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
 from workfile_cli.progress import LazyProgress
 from workfile_cli.simulating import print_refusal, styler
@@ -24,16 +25,17 @@ _MAX_TOLD = 20
 @click.command("reevaluate")
 @click.argument("histories", nargs=-1, required=True, metavar="HISTORY...")
 @click.option(
-    "--definition", metavar="FILE", help="A Workfile that stands for the one of its name; default: as pinned."
+    "--definition", metavar="FILE", help="A Workfile that stands for the one of its name; by default as pinned."
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; as many as pay when not given.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; by default as many as pay off.")
 @reporting
 def reevaluate(
     histories: tuple[str, ...], definition: str | None, jobs: int | None, format_: Format, colour: ColourChoice
 ) -> int:
-    """Decide recorded runs anew from what was recorded, and say where they come out otherwise.
+    """Decide recorded runs anew from what was recorded, and tell where they diverge.
 
-    Folders are searched for `*.history.jsonl`. Nothing is called. The exit code is 0 when all histories are compatible.
+    Folders are searched for `*.history.jsonl`. Nothing is called. The exit status is 0 when all histories are
+    compatible.
     """
     from sim_runtime.replay.many import evaluate_files
     from sim_runtime.simulation import CannotSimulate, prepare
@@ -52,8 +54,6 @@ def reevaluate(
         write_json({"version": 1, "operation": "reevaluate", "histories": found})
     else:
         write_result(report_text(results, colour))
-        if not results:
-            note("no histories here (`*.history.jsonl`)")
     return EXIT_OK if all(each.outcome == "compatible" for each in results) else EXIT_FINDINGS
 
 

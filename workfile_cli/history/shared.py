@@ -1,6 +1,6 @@
 """What the subcommands of ``workfile history`` have in common: refusals, and files that are histories."""
 
-# ruff: noqa: PTH110, PTH112, PTH118
+# ruff: noqa: PTH110, PTH112
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from workfile_cli.console import ColourChoice, write_result
 from workfile_cli.main import EXIT_FINDINGS
-from workfile_cli.options import colour_option
+from workfile_cli.options import colour_option, format_option
 from workfile_cli.simulating import styler
 
 if TYPE_CHECKING:
@@ -22,17 +22,12 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["text", "json"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-SUFFIX = ".history.jsonl"
 MAX_HISTORIES = 100_000
-
-_format_option = click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report."
-)
 
 
 def reporting(command: Command) -> Command:
     """The options of a command that reports."""
-    return _format_option(colour_option(command))
+    return format_option("text", "json")(colour_option(command))
 
 
 def write_json(value: Any) -> None:
@@ -73,37 +68,27 @@ def require_file(path: str) -> None:
     if not os.path.exists(path):
         raise click.UsageError(f"there is no file `{path}`.")
     if not os.access(path, os.R_OK):
-        raise click.UsageError(f"`{path}` cannot be read: you may not.")
+        raise click.UsageError(f"`{path}` cannot be read: check its permissions.")
 
 
 def history_files(paths: Sequence[str]) -> list[str]:
     """The histories that paths mean: files as they are, folders searched for ``*.history.jsonl``; sorted in a folder.
 
-    Raises ``click.UsageError`` for a path that is not there.
+    Raises ``click.UsageError`` for a path that is not there, and when there are none: who asks about recorded runs and
+    has none most likely named the wrong folder, and must not take that for a good answer.
     """
+    from sim_runtime.rules.histories import SUFFIX, find_histories
+
     found: dict[str, None] = {}
     for path in paths:
         if os.path.isdir(path):
-            found.update(dict.fromkeys(_in_folder(path)))
+            found.update(dict.fromkeys(find_histories(path)))
         elif os.path.exists(path):
             found[path] = None
         else:
             raise click.UsageError(f"there is no file or folder `{path}`.")
+    if not found:
+        raise click.UsageError(f"there is no history (`*{SUFFIX}`) in {', '.join(f'`{path}`' for path in paths)}.")
     if len(found) > MAX_HISTORIES:
         raise click.UsageError(f"these are {len(found):,} histories, and at most {MAX_HISTORIES:,} are read at once.")
     return list(found)
-
-
-def _in_folder(folder: str) -> list[str]:
-    found: list[str] = []
-    for root, folders, files in os.walk(folder):
-        folders.sort()
-        found.extend(os.path.join(root, each) for each in sorted(files) if each.endswith(SUFFIX))
-    return found
-
-
-def shown_path(path: str) -> str:
-    """A path as users see it: relative where that is shorter, with ``/``."""
-    absolute = os.path.abspath(path)  # noqa: PTH100
-    relative = os.path.relpath(absolute)
-    return (absolute if relative.startswith(os.pardir) else relative).replace(os.sep, "/")

@@ -61,6 +61,12 @@ def test_too_little_fails(workfile: Run, wanted: str, code: int) -> None:
     assert ("less than the 71 % that `--fail-under` asks for" in ran.err) == bool(code)
 
 
+def test_nothing_to_cover_is_too_little(workfile: Run) -> None:
+    Path("nothing").mkdir()
+    ran = workfile("test", "--fail-under", "0", "nothing")
+    assert (ran.code, "nothing can be covered here" in ran.err) == (1, True)
+
+
 def test_a_failed_scenario_stays_a_failure_and_counts(workfile: Run, put: Put) -> None:
     put("sell.scenario.yaml", SCENARIO.replace("clock: 15m", "clock: 16m"))
     ran = workfile("test", "--coverage", "--fail-under", "10")

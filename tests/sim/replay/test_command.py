@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from analyzer.workspace.project import forget_projects
 from sim_runtime.history.refusal import REASONS
 from sim_runtime.replay.divergence import CAUSES
+from sim_runtime.simulation import Changes, simulate
 from tests.sim.replay.shop import HISTORY, MANIFEST, ORDER, record
 from workfile_cli.group import cli
 from workfile_cli.reports import schema
@@ -148,7 +149,7 @@ def test_a_successor_run(folder: Path) -> None:
     assert (folder / HISTORY).read_bytes() == before
     assert answer("reevaluate", "next.history.jsonl")[0] == 0
     text = call("continue", HISTORY, "--definition", changed).stdout
-    assert "succeeds" in text
+    assert "follows" in text
     assert "invalid   record" in text
     again = answer("continue", "next.history.jsonl", "--definition", changed)[1]
     assert (again["lineage"]["run"], again["invalidated"]) == (found["run"], None)
@@ -190,6 +191,8 @@ def test_calls_that_cannot_be_carried_out(folder: Path) -> None:
         ("reevaluate", "nowhere"),
         ("reevaluate",),
         ("impact", "order.workfile.yaml", "tell.workfile.yaml"),
+        ("reevaluate", "empty"),
+        ("impact", "order.workfile.yaml", "order.workfile.yaml", "--histories", "empty"),
     ):
         with pytest.raises(click.UsageError):
             call(*arguments)
@@ -218,6 +221,35 @@ def test_impact(folder: Path) -> None:
     assert (code, found["class"], found["changes"][0]["point"]) == (1, "successor", "paid")
     assert "successor" in call("impact", "order.workfile.yaml", changed, "--histories", "histories").stdout
     assert "nothing differs" in call("impact", "order.workfile.yaml", "order.workfile.yaml").stdout
+
+
+def test_impact_on_runs_under_way(folder: Path) -> None:
+    """A run that is over is told as one, and left out when only those under way are asked for."""
+    until = simulate("order.workfile.yaml", changes=Changes(inputs={"n": 3}, until_us=1_800_000_000))
+    (folder / "histories" / "waits.history.jsonl").write_text("".join(until.history_lines()))
+    changed = edit(folder, "order.workfile.yaml", 'shop.charge: { n: "{{ inputs.n }}" }', "shop.charge: { n: 7 }")
+    whole = ("impact", "order.workfile.yaml", changed, "--histories", "histories")
+    code, found = answer(*whole)
+    assert (code, [each["status"] for each in found["histories"]]) == (1, ["succeeded", "suspended"])
+    code, found = answer(*whole, "--under-way")
+    assert (code, [each["path"] for each in found["histories"]]) == (1, ["histories/waits.history.jsonl"])
+    assert "1 unsafe of 1 run\n" in call(*whole, "--under-way").stdout
+    (folder / "histories" / "waits.history.jsonl").unlink()
+    assert answer(*whole, "--under-way")[0] == 0
+
+
+def test_paths_are_relative_wherever_the_histories_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "below").mkdir()
+    changed = edit(folder, "order.workfile.yaml", "timeout: 1h", "timeout: 2h")
+    monkeypatch.chdir(folder / "below")
+    for told in (
+        call("reevaluate", "../histories", "--definition", changed).stdout,
+        call("reevaluate", "../histories", "--format", "json").stdout,
+        call("impact", "../order.workfile.yaml", changed, "--histories", "../histories").stdout,
+        call("impact", "../order.workfile.yaml", changed, "--histories", "../histories", "--format", "json").stdout,
+    ):
+        assert str(folder) not in told
+        assert "../histories/" in told
 
 
 @pytest.mark.requirement("R-GEN-01")

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from analyzer.workspace.project import forget_projects
 from tests.sim.replay.shop import HISTORY, ORDER, record
 from workfile_cli.group import cli
+from workfile_cli.main import main
 
 
 def check(*arguments: str) -> tuple[int, list[dict[str, Any]]]:
@@ -87,7 +88,8 @@ def test_faulty_files_and_folders(folder: Path) -> None:
     assert (code, found) == (1, [])
     (folder / "order.workfile.yaml").write_text(ORDER)
     (folder / "none").mkdir()
-    assert check("order.workfile.yaml", "--histories", "none") == (0, [])
+    none = CliRunner().invoke(cli, ["check", "order.workfile.yaml", "--histories", "none"], standalone_mode=False)
+    assert "there is no history" in str(none.exception), "a lost folder is no good answer"
     done = CliRunner().invoke(cli, ["check", "--histories", "nowhere"], standalone_mode=False)
     assert "there is no folder `nowhere`" in str(done.exception)
 
@@ -119,3 +121,23 @@ def test_standard_input_is_held_against_them_too(folder: Path) -> None:
     assert [each["rule"] for each in json.loads(done.stdout)["findings"] if each["severity"] == "error"] == [
         "history-diverges"
     ]
+
+
+def test_a_baseline_keeps_what_other_calls_find(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def call(*arguments: str) -> None:
+        forget_projects()
+        capsys.readouterr()
+        assert main(["check", "order.workfile.yaml", "--baseline", "base.json", "--no-cache", *arguments]) == 0
+        assert "gone since" not in capsys.readouterr().err
+
+    (folder / "histories" / "empty.history.jsonl").write_bytes(b"")
+    change(folder, 'shop.charge: { n: "{{ inputs.n }}" }', "shop.charge: { n: 7 }")
+    call("--histories", "histories", "--write-baseline")
+    before = (folder / "base.json").read_bytes()
+    assert before.count(b'"count": 1') == before.count(b'"count"')
+    assert b"history-diverges" in before
+    assert b"history-unusable" in before
+    for histories in (("--histories", "histories"), ()):
+        call(*histories)
+        call(*histories, "--write-baseline")
+        assert (folder / "base.json").read_bytes() == before
