@@ -343,7 +343,7 @@ def _finding(path: str, directive: Directive, position: int, message: str, every
 
 
 def _removal(path: str, directive: Directive) -> Fix:
-    return Fix("remove the suppression", "safe", (Edit(path, directive.whole, ""),))
+    return Fix("Remove the suppression", "safe", (Edit(path, directive.whole, ""),))
 
 
 def _name_removal(path: str, directive: Directive, position: int) -> Fix:
@@ -355,4 +355,4 @@ def _name_removal(path: str, directive: Directive, position: int) -> Fix:
     else:
         start, end = names[position - 1].end, name.end
     place = Range(directive.line, start, directive.line, end)
-    return Fix(f"remove `{name.text}` from the suppression", "safe", (Edit(path, place, ""),))
+    return Fix(f"Remove `{name.text}` from the suppression", "safe", (Edit(path, place, ""),))

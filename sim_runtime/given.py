@@ -48,7 +48,7 @@ def scenario_of(parts: Mapping[str, Json], base: Scenario | None = None) -> Scen
     for name in parts:
         if name not in SCENARIO_KEYS or name == "workfile":
             known = [each for each in SCENARIO_KEYS if each != "workfile"]
-            raise CannotSimulate(f"`{name}` is no part of a scenario.{hint(name, known)}")
+            raise CannotSimulate(f"`{name}` is not a key that can be given here.{hint(name, known)}")
     base = Scenario() if base is None else base
     # Times count from the start, so the parts are read with the start that they will have.
     text = _json({"workfile": "given", "start": time_text(base.start_us), **parts})

@@ -199,7 +199,7 @@ _WORDS: Final[dict[str, Callable[[Data], tuple[str, str] | None]]] = {
     "child.started": lambda data: (f"starts `{data['workflow']}` {shown(data['inputs'])}", "plain"),
     "child.finished": lambda data: (f"the child run {data['outcome']}", "plain"),
     "child.cancel_requested": _plain("the child run is to be cancelled"),
-    "reconcile.started": _plain("looks what really happened"),
+    "reconcile.started": _plain("finds out what really happened"),
     "reconcile.decided": lambda data: (f"found out: {data['outcome']}", "plain"),
     "hold.entered": _held,
     "operator.decided": _decided,

@@ -31,8 +31,8 @@ COMMANDS: dict[str, LazyCommand] = {
         "workfile_cli.dap", "dap", "Debug simulated runs and recorded histories, step by step and back."
     ),
     "host": LazyCommand("workfile_cli.host", "host", "Serve runs over HTTP, durably, with worker processes."),
-    "qualify": LazyCommand("workfile_cli.qualify", "qualify", "Judge a host by killing it, or its evidence bundle."),
-    "schema": LazyCommand("workfile_cli.schema", "schema", "Print the JSON Schema of a kind of file."),
+    "qualify": LazyCommand("workfile_cli.qualify", "qualify", "Judge how durable a host is, or an evidence bundle."),
+    "schema": LazyCommand("workfile_cli.schema", "schema", "Print the JSON Schema of a kind of file or report."),
     "doctor": LazyCommand("workfile_cli.doctor", "doctor", "Tell what is installed and what is missing."),
     "completion": LazyCommand("workfile_cli.completion", "completion", "Print the completion script for a shell."),
 }

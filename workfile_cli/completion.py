@@ -10,9 +10,9 @@ from workfile_cli.main import COMPLETION, PROGRAM
 
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script for SHELL.
+    """Print the completion script for SHELL: bash, zsh or fish.
 
     \b
     bash:  eval "$(workfile completion bash)"       in ~/.bashrc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from typing import Literal, TypeAlias
@@ -14,6 +15,8 @@ ColourChoice: TypeAlias = Literal["auto", "always", "never"]
 MIN_WIDTH = 40
 _DIFF_STYLES = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 _CHUNK = 65536
+_CLICK = re.compile(r"No such |Invalid value|Missing |Option '|Argument '|Got unexpected ")
+_QUOTED = re.compile(r"(?<!\w)'\[?([^'`\[\]]*)\]?'(?!\w)")
 
 
 def write_result(text: str) -> None:
@@ -41,7 +44,16 @@ def note(text: str) -> None:
 
 def error_line(text: str, command: str = "workfile") -> None:
     """Print the one line of a call that cannot be carried out to standard error."""
-    sys.stderr.write(f"{command}: error: {printable(' '.join(text.split()))}\n")
+    line = printable(" ".join(text.split()))
+    stop = "" if line.endswith((".", "?")) else "."
+    sys.stderr.write(f"{command}: error: {line}{stop}\n")
+
+
+def usage_line(text: str, command: str) -> None:
+    """Print what is wrong with a call. What click says itself is put as we say things: small, names in backticks."""
+    if _CLICK.match(text):
+        text = _QUOTED.sub(r"`\1`", text[:1].lower() + text[1:])
+    error_line(text, command)
 
 
 def use_colour(choice: ColourChoice, *, stderr: bool = False) -> bool:

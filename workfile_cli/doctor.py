@@ -19,7 +19,7 @@ import click
 
 from workfile_cli.console import ColourChoice, use_colour, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
-from workfile_cli.options import colour_option
+from workfile_cli.options import colour_option, format_option
 
 _NAME: Final = re.compile(r"[^A-Za-z0-9._-].*", re.DOTALL)
 """What follows the name in a requirement."""
@@ -41,10 +41,13 @@ class Check:
 
 
 @click.command("doctor")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @colour_option
 def doctor(format_: str, colour: ColourChoice) -> int:
-    """Tell what is installed, what is missing and what to do about it. Exit 1 when something must be mended."""
+    """Tell what is installed, what is missing and what to do about it.
+
+    The exit status is 1 when something must be mended.
+    """
     checks = [look() for look in LOOKS]
     healthy = all(check.status != "wrong" for check in checks)
     if format_ == "json":
@@ -180,7 +183,9 @@ def _encoding() -> Check:
     found = (sys.stdout.encoding or "unknown").lower()
     if found.replace("-", "") in ("utf8", "utf16", "utf32"):
         return Check("output", "ok", found)
-    return Check("output", "absent", found, "What it cannot say is escaped; `PYTHONUTF8=1` in the environment helps.")
+    return Check(
+        "output", "absent", found, "What it cannot encode is escaped; `PYTHONUTF8=1` in the environment helps."
+    )
 
 
 LOOKS: Final[tuple[Callable[[], Check], ...]] = (

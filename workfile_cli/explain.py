@@ -13,6 +13,7 @@ from analyzer.report.common import RuleDocumentation, printable
 from analyzer.selection import unknown_name_message
 from workfile_cli import engine
 from workfile_cli.console import output_width, use_colour, write_result
+from workfile_cli.options import format_option
 
 _DEFAULT_WIDTH = 100
 _LETTERS = {"error": "E", "warning": "W", "information": "I"}
@@ -28,7 +29,7 @@ def complete_rules(_context: click.Context, _parameter: click.Parameter, incompl
 
 @click.command("explain")
 @click.argument("rule", required=False, shell_complete=complete_rules)
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 def explain(rule: str | None, format_: str) -> None:
     """Show the documentation of RULE, the rules of a family such as `document.null`, or all rules."""
     rules = engine.ENGINE.all_rules()

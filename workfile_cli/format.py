@@ -37,9 +37,11 @@ class _Tally:
 
 @click.command("format")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--check", "check_only", is_flag=True, help="Change nothing; exit with 1 when a file is not canonical.")
+@click.option(
+    "--check", "check_only", is_flag=True, help="Change nothing; the exit status is 1 when a file is not canonical."
+)
 @click.option("--diff", is_flag=True, help="Change nothing; show what would change.")
-@click.option("--force-exclude", is_flag=True, help="Leave out what the configuration excludes although it is named.")
+@click.option("--force-exclude", is_flag=True, help="Leave out what the configuration excludes even when it is named.")
 @colour_option
 def format_files(
     paths: tuple[str, ...], check_only: bool, diff: bool, force_exclude: bool, colour: ColourChoice

@@ -12,6 +12,7 @@ import click
 
 from workfile_cli.console import note, write_result
 from workfile_cli.main import EXIT_OK
+from workfile_cli.options import format_option
 
 if TYPE_CHECKING:
     from analyzer.findings import Finding
@@ -30,14 +31,7 @@ _NO_DOT = (
 
 @click.command("graph")
 @click.argument("file", type=click.Path(dir_okay=False), required=False)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["mermaid", "dot", "svg", "json"]),
-    default="mermaid",
-    show_default=True,
-    help="`svg` needs Graphviz.",
-)
+@format_option("mermaid", "dot", "svg", "json", help_="How to draw; `svg` needs Graphviz.")
 @click.option(
     "--redo",
     is_flag=False,
@@ -45,7 +39,7 @@ _NO_DOT = (
     metavar="[SCOPE]",
     help='Highlight what recovery runs again: of the scope at this path ("" is the root), or of all.',
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write to this file.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the graph to this file.")
 def graph(file: str | None, format_: str, redo: str | None, output: str | None) -> int:
     """Draw the control flow of a Workfile, with its recovery scopes and its findings.
 
@@ -75,7 +69,9 @@ def graph(file: str | None, format_: str, redo: str | None, output: str | None) 
         _write(output, text)
     errors = sum(finding.severity == "error" for finding in findings)
     if errors:
-        note(f"{errors} error{'s' if errors != 1 else ''} found; what could be read is drawn (`workfile check` tells)")
+        note(
+            f"{errors} error{'s' if errors != 1 else ''} found, as `workfile check` tells; what could be read is drawn"
+        )
     return EXIT_OK
 
 
@@ -86,7 +82,7 @@ def _load(file: str) -> tuple[Document, Workflow, list[Finding]]:
 
     path = os.path.abspath(file)  # noqa: PTH100 - loading pathlib costs more than it gives
     if file_kind(path) != "workflow":
-        raise click.UsageError(f"`{file}` is no Workfile: its name should end in `.workfile.yaml`.")
+        raise click.UsageError(f"`{file}` is not a Workfile: its name should end in `.workfile.yaml`.")
     project = project_for(path)
     document = project.document(path)
     if document is None:

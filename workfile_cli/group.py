@@ -53,8 +53,7 @@ class LazyGroup(click.Group):
 def cli(ctx: click.Context) -> None:
     """Check, simulate and explore durable workflows written as Workfiles.
 
-    Exit codes: 0 clean, 1 findings of severity error (with --strict also warnings), 2 a call that cannot be carried
-    out.
+    The exit status is 0 when all is well, 1 when something must be mended, and 2 when the call cannot be carried out.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -31,7 +31,7 @@ class RateType(click.ParamType[float]):
         except ValueError:
             rate = -1.0
         if not 0.1 <= rate <= 1_000_000:
-            self.fail("it is a number of requests a second from 0.1 to 1000000, or `off`.", param, ctx)
+            self.fail("it is not a number of requests a second from 0.1 to 1000000, nor `off`.", param, ctx)
         return rate
 
 
@@ -39,7 +39,14 @@ class RateType(click.ParamType[float]):
 @click.option("--listen", metavar="ADDRESS:PORT", default="127.0.0.1:8080", show_default=True, help="Where to serve.")
 @click.option("--store", metavar="FILE.sqlite", required=True, help="The store of runs; made when it is not there.")
 @click.option("--workflows", metavar="DIR", help="The Workfiles to serve, with `workfile.toml` and connectors.")
-@click.option("--workers", metavar="N", type=click.IntRange(1, MAX_WORKERS), default=2, show_default=True)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1, MAX_WORKERS),
+    default=2,
+    show_default=True,
+    help="Worker processes.",
+)
 @click.option("--durability-exercises", is_flag=True, help="Offer the routes that kill processes of this host.")
 @click.option(
     "--allow-private-effects", is_flag=True, help="Let actions be called on this machine and private networks."
@@ -129,7 +136,7 @@ def _signing_keys(path: Path | None) -> tuple[dict[str, Any], ...]:
     try:
         found = json.loads(text)
     except ValueError:
-        raise click.UsageError(f"{source} is no JSON: write what `workfile qualify keygen` prints.") from None
+        raise click.UsageError(f"{source} is not JSON: write what `workfile qualify keygen` prints.") from None
     entries = found if isinstance(found, list) else [found]
     try:
         return tuple(check_published(each) for each in entries)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any, TypeVar
 
 import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 colour_option = click.option(
     "--color",
@@ -18,10 +21,23 @@ colour_option = click.option(
 )
 
 
+def format_option(
+    *formats: str, name: str = "format_", help_: str = "How to report."
+) -> Callable[[_Command], _Command]:
+    """``--format``, the first of ``formats`` by default."""
+    return click.option("--format", name, type=click.Choice(formats), default=formats[0], show_default=True, help=help_)
+
+
 def serving_options(command: Callable[[int | None], int]) -> Callable[..., int]:
     """How a server is reached: by the one client on standard input and output, or on a port of this machine."""
 
-    @click.option("--tcp", "port", metavar="PORT", type=click.IntRange(0, 65535), help="Serve one client on this port.")
+    @click.option(
+        "--tcp",
+        "port",
+        metavar="PORT",
+        type=click.IntRange(0, 65535),
+        help="Serve one client on this port of this machine.",
+    )
     @click.option("--stdio", is_flag=True, help="Serve the client on standard input and output; this is the default.")
     @wraps(command)
     def checked(port: int | None, stdio: bool) -> int:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from workfile_cli.console import error_line, note, write_result
+from workfile_cli.console import note, usage_line, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
+from workfile_cli.options import format_option
 
 if TYPE_CHECKING:
     from sim_runtime.qualify.bundle import Relaxation, Row
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 #: `verify` needs 1, 2 and 3 for its outcomes.
 EXIT_BAD_CALL = 64
 RUN = "run"
-FORMATS = ("text", "json")
 RUNG_CHOICES = ("durable-single-instance", "durable-multi-instance", "multi-region-qualified")
 
 
@@ -51,7 +51,7 @@ class VerifyCommand(click.Command):
 
 def bad_call(error: click.ClickException) -> NoReturn:
     """Say it in a line and end. Raises ``click.exceptions.Exit``."""
-    error_line(error.format_message(), command="workfile qualify verify")
+    usage_line(error.format_message(), "workfile qualify verify")
     raise click.exceptions.Exit(EXIT_BAD_CALL) from None
 
 
@@ -61,7 +61,7 @@ class QualifyGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the command that judges a host where none is named."""
         if not args:
-            raise click.UsageError("give the URL of a host, or `verify BUNDLE`.", ctx)
+            raise click.UsageError("give the URL of a host, `verify BUNDLE` or `keygen FILE`.", ctx)
         if args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [RUN, *args]
         return super().parse_args(ctx, args)
@@ -83,9 +83,15 @@ def qualify() -> None:
     "--signing-key", metavar="FILE", type=click.Path(path_type=Path), help="The Ed25519 key that signs the bundle."
 )
 @click.option("--key-id", metavar="ID", help="The name of the key, if the host publishes none for it.")
-@click.option("-o", "--output", metavar="BUNDLE", type=click.Path(path_type=Path), help="Where the bundle goes.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the bundle to this file.")
 @click.option("--start", metavar="COMMAND", help="Start the host with it; it is ended with the exercises.")
-@click.option("--rung", type=click.Choice(RUNG_CHOICES), default=RUNG_CHOICES[0], show_default=True)
+@click.option(
+    "--rung",
+    type=click.Choice(RUNG_CHOICES),
+    default=RUNG_CHOICES[0],
+    show_default=True,
+    help="The rung that is asked for.",
+)
 @click.option("--build", metavar="KIND:ID", help="Which build of the host it is, if the host does not say.")
 @click.option(
     "--relaxation",
@@ -105,7 +111,7 @@ def qualify() -> None:
 @click.option("--remote", is_flag=True, help="Allow a host on another machine: its processes will be killed.")
 @click.option("--receiver", metavar="ADDRESS:PORT", help="Where the receiver of effects listens.")
 @click.option("--receiver-url", metavar="URL", help="The URL by which the host reaches that receiver.")
-@click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
+@format_option("text", "json", name="output_format")
 def run(
     url: str,
     key_env: str | None,
@@ -124,7 +130,7 @@ def run(
 ) -> int:
     """Kill the processes of the host at URL while it works, and write what came out as an evidence bundle.
 
-    The host must offer the durability seam: for `workfile host` that is `--durability-exercises`. The exit code is 0
+    The host must offer the durability seam: for `workfile host` that is `--durability-exercises`. The exit status is 0
     when the rung that is asked for is earned.
     """
     from sim_runtime.qualify.client import BadAddress, read_address
@@ -231,7 +237,7 @@ def _relaxation(text: str) -> Relaxation:
     parts = text.split(":", 2)
     if len(parts) != 3 or not all(parts) or parts[1] not in RELAXATION_LIFETIMES:
         lifetimes = ", ".join(RELAXATION_LIFETIMES)
-        raise click.UsageError(f"`--relaxation` is OBLIGATION:LIFETIME:REASON with a lifetime out of {lifetimes}.")
+        raise click.UsageError(f"`--relaxation` is OBLIGATION:LIFETIME:REASON with one of the lifetimes {lifetimes}.")
     return Relaxation(*parts)
 
 
@@ -309,7 +315,8 @@ def _told(row: Row) -> str:
     cls=VerifyCommand,
     help=(
         "Judge an evidence BUNDLE: is it coherent, is it the host's, and which rung follows.\n\n"
-        "Exit codes: 0 verified, 1 rejected, 2 coherent but unverified, 3 not a bundle, 64 a bad call."
+        "The exit status is 0 when it is verified, 1 rejected, 2 coherent but unverified, 3 not a bundle, and 64 when "
+        "the call cannot be carried out."
     ),
 )
 @click.argument("bundle", type=click.Path(path_type=Path))
@@ -322,7 +329,7 @@ def _told(row: Row) -> str:
 )
 @click.option("--build", metavar="KIND:ID", help="Refuse a bundle about another build.")
 @click.option("--major", type=click.Choice(("1", "2")), help="Refuse a bundle for another major version.")
-@click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
+@format_option("text", "json", name="output_format")
 def verify(
     bundle: Path,
     discovery: str | None,
@@ -377,7 +384,7 @@ def _build(text: str) -> tuple[str, str]:
 
     kind, _, name = text.partition(":")
     if kind not in BUILD_KINDS or not name:
-        raise click.UsageError(f"`--build` is KIND:ID with a kind out of {', '.join(BUILD_KINDS)}.")
+        raise click.UsageError(f"`--build` is KIND:ID with one of the kinds {', '.join(BUILD_KINDS)}.")
     return kind, name
 
 
@@ -405,9 +412,9 @@ def _discovery_document(source: str) -> dict[str, Any] | None:
     except OSError as error:
         raise click.UsageError(f"cannot read `{source}`: {error.strerror or error}") from None
     except (NotJson, NotIJson) as error:
-        raise click.UsageError(f"`{source}` is no discovery document: {error}") from None
+        raise click.UsageError(f"`{source}` is not a discovery document: {error}") from None
     if not isinstance(document, dict):
-        raise click.UsageError(f"`{source}` is no discovery document: it is not a JSON object.")
+        raise click.UsageError(f"`{source}` is not a discovery document: it is not a JSON object.")
     return document
 
 
@@ -436,7 +443,10 @@ def _verdict_text(path: Path, verdict: Verdict) -> str:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--key-id", metavar="ID", help="The name under which the host publishes the key.")
 def keygen(file: Path, key_id: str | None) -> int:
-    """Make an Ed25519 signing key in a new FILE, and print the entry for the host's `signingKeys`."""
+    """Make an Ed25519 signing key in a new FILE.
+
+    The entry for the host's `signingKeys` is printed.
+    """
     from sim_runtime.qualify.keys import KeyProblem, write_new_key
 
     _check_key_id(key_id)

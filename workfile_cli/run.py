@@ -9,7 +9,7 @@ import click
 
 from workfile_cli.console import ColourChoice, error_line, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
-from workfile_cli.options import colour_option
+from workfile_cli.options import colour_option, format_option
 from workfile_cli.simulating import changes_of, print_refusal, simulation_options, styler, write_file
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ COMMAND = "workfile run"
 @click.command("run")
 @click.argument("file", metavar="FILE")
 @simulation_options
-@click.option("--timeline", metavar="FILE.html|FILE.svg", help="Draw the run over virtual time into this file.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--timeline", metavar="FILE.html|FILE.svg", help="Draw the run over virtual time to this file.")
+@format_option("text", "json")
 @colour_option
 def run(
     file: str,
@@ -45,7 +45,7 @@ def run(
 ) -> int:
     """Simulate one run of a Workfile, under a fake clock and with a simulated outside world.
 
-    Without a scenario every action succeeds at once with a small value, and nothing else happens. The exit code is 0
+    Without a scenario every action succeeds at once with a small value, and nothing else happens. The exit status is 0
     whenever the simulation could be carried out, whatever the run came to.
     """
     from sim_runtime.driver.store import StoreError

@@ -16,7 +16,7 @@ KINDS = ("workfile", "connector", "overlay", "scenario", *REPORTS)
 
 
 @click.command("schema")
-@click.argument("kind", required=False, type=click.Choice(KINDS))
+@click.argument("kind", metavar="[KIND]", required=False, type=click.Choice(KINDS))
 @click.option(
     "--write",
     "write_to",
@@ -29,7 +29,7 @@ KINDS = ("workfile", "connector", "overlay", "scenario", *REPORTS)
     "check_in",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write nothing; exit with 1 when a file in DIR is missing or stale.",
+    help="Change nothing; the exit status is 1 when a file in DIR is missing or stale.",
 )
 def schema(kind: str | None, write_to: Path | None, check_in: Path | None) -> int:
     """Print the JSON Schema (2020-12) of a KIND of file or report; without KIND, list the kinds.

@@ -28,10 +28,14 @@ def simulation_options(command: Command) -> Command:
     options = (
         click.option("--scenario", metavar="SCENARIO", help="The outside world, and what happens to the run."),
         click.option("--input", "inputs", multiple=True, metavar="NAME=YAML", help="An input, before the scenario's."),
-        click.option("--trigger", metavar="FILE", help="The payload of the root trigger, YAML or JSON (`-`: stdin)."),
+        click.option(
+            "--trigger", metavar="FILE", help="The payload of the root trigger, YAML or JSON (`-` is standard input)."
+        ),
         click.option("--store", metavar="FILE.sqlite", help="Keep the run's records in this store."),
-        click.option("--history", metavar="OUT.history.jsonl", help="Write the run's history to this file."),
-        click.option("--until", metavar="TIME", help="End then at the latest: a duration, or a timestamp."),
+        click.option("--history", metavar="FILE.history.jsonl", help="Write the run's history to this file."),
+        click.option(
+            "--until", metavar="TIME", help="End the simulation then: a duration from the start, or a timestamp."
+        ),
         click.option("--dry-run", is_flag=True, help="Reads run, writes are suppressed."),
         click.option("--seed", type=int, metavar="N", help="Seed of the jitter of retries."),
     )
@@ -71,9 +75,9 @@ def yaml_value(text: str, what: str) -> Any:
 
     tree = parse(Source(text))
     if tree.problems:
-        raise click.UsageError(f"{what} is no YAML: {tree.problems[0].message} Quote the text when it is one.")
+        raise click.UsageError(f"{what} is not YAML: {tree.problems[0].message} Quote it if it is a string.")
     if tree.root is None:
-        raise click.UsageError(f'{what} has no value: write one, `null`, or `""` for an empty text.')
+        raise click.UsageError(f'{what} has no value: write one, `null`, or `""` for an empty string.')
     value = json_value(tree.root)
     try:
         json.dumps(value, allow_nan=False)

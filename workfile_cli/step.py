@@ -12,7 +12,7 @@ import click
 from sim_runtime.stepping import leading_flag
 from workfile_cli.console import ColourChoice, write_result
 from workfile_cli.main import EXIT_OK
-from workfile_cli.options import colour_option
+from workfile_cli.options import colour_option, format_option
 from workfile_cli.simulating import (
     changes_of,
     print_refusal,
@@ -64,7 +64,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 @click.command("step")
 @click.argument("file", metavar="FILE")
 @simulation_options
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @colour_option
 def step(
     file: str,

@@ -183,10 +183,10 @@ class _Evaluation:
             raise Fault(NULL_MEMBER, "a part of null is read; test for null before, or use `?.` or `??`")
         if isinstance(value, list):
             if type(index) is not int:
-                raise Fault(KIND, f"the place in a list is an integer, not {a_kind(index)}")
+                raise Fault(KIND, f"an index of a list is an integer, not {a_kind(index)}")
             if not 0 <= index < len(value):
                 size = f"the list has {len(value)} element{'' if len(value) == 1 else 's'}"
-                raise Fault(RANGE, f"{size}, and the place {_short(index)} is outside; the first place is 0")
+                raise Fault(RANGE, f"{size}, and the index {_short(index)} is outside; the first index is 0")
             return value[index]  # type: ignore[no-any-return]
         if isinstance(value, dict):
             if not isinstance(index, str):
@@ -298,7 +298,7 @@ def _member(value: Value, name: str) -> Value:
         except KeyError:
             raise Fault(MISSING_MEMBER, f"there is no member `{_short(name)}` here") from None
     if value is None:
-        message = f"`{_short(name)}` of null is read; test for null before, or use `?.` or `??`"
+        message = f"`{_short(name)}` is read of null; test for null before, or use `?.` or `??`"
         raise Fault(NULL_MEMBER, message)
     raise Fault(KIND, f"`{_short(name)}` is read of {a_kind(value)}, which has no members")
 

@@ -114,7 +114,7 @@ def _literal(value: Bare) -> str:
 
 def _replace(budget: Budget, text: str, old: str, new: str) -> Value:
     if not old:
-        raise Fault(RANGE, "an empty text cannot be replaced; say which text to look for")
+        raise Fault(RANGE, "an empty string cannot be replaced; say which string to look for")
     count = text.count(old)
     # Known before it is made: a short text can grow a lot.
     budget.reserve(byte_length(text) + count * (byte_length(new) - byte_length(old)))
@@ -123,7 +123,7 @@ def _replace(budget: Budget, text: str, old: str, new: str) -> Value:
 
 def _split(budget: Budget, text: str, separator: str) -> Value:
     if not separator:
-        raise Fault(RANGE, "a text cannot be split at an empty text; say where, such as `split(',')`")
+        raise Fault(RANGE, "a string cannot be split at an empty string; say where, such as `split(',')`")
     budget.spend(text.count(separator))
     return text.split(separator)
 
@@ -262,14 +262,14 @@ _ALL: Final[tuple[Filter, ...]] = (
         _default,
         lazy=True,
     ),
-    Filter("upper", _STRING, (), "string", "The text in upper case.", '"eu" | upper', lambda _, text: text.upper()),
-    Filter("lower", _STRING, (), "string", "The text in lower case.", '"EU" | lower', lambda _, text: text.lower()),
+    Filter("upper", _STRING, (), "string", "The string in upper case.", '"eu" | upper', lambda _, text: text.upper()),
+    Filter("lower", _STRING, (), "string", "The string in lower case.", '"EU" | lower', lambda _, text: text.lower()),
     Filter(
         "trim",
         _STRING,
         (),
         "string",
-        "The text without white space at its ends.",
+        "The string without white space at its ends.",
         '" a " | trim',
         lambda _, text: text.strip(),
     ),
@@ -278,7 +278,7 @@ _ALL: Final[tuple[Filter, ...]] = (
         _STRING,
         (Param("a", _STRING), Param("b", _STRING)),
         "string",
-        "The text with every `a` replaced by `b`.",
+        "The string with every `a` replaced by `b`.",
         '"a-b" | replace("-", "_")',
         _replace,
     ),
@@ -287,7 +287,7 @@ _ALL: Final[tuple[Filter, ...]] = (
         _STRING,
         (Param("sep", _STRING),),
         "list[string]",
-        "The parts of the text between the separators.",
+        "The parts of the string between the separators.",
         '"a,b" | split(",")',
         _split,
     ),
@@ -296,7 +296,7 @@ _ALL: Final[tuple[Filter, ...]] = (
         ("list[string]",),
         (Param("sep", _STRING, ""),),
         "string",
-        "The texts of the list in one, with the separator between them.",
+        "The strings of the list in one, with the separator between them.",
         '["a", "b"] | join(", ")',
         _join,
     ),
@@ -314,7 +314,7 @@ _ALL: Final[tuple[Filter, ...]] = (
         ("list", "string", "map"),
         (Param("x", ("any",)),),
         "boolean",
-        "Whether `x` is an element of the list, a part of the text, or a key of the map; the same as `x in …`.",
+        "Whether `x` is an element of the list, a part of the string, or a key of the map; the same as `x in …`.",
         '"workfile" | contains("work")',
         contains,
     ),
@@ -417,7 +417,7 @@ _ALL: Final[tuple[Filter, ...]] = (
         ("string", "number", "boolean", "timestamp", "duration"),
         (),
         "string",
-        "The value as text.",
+        "The value as a string.",
         "12 | string",
         lambda _, value: to_text(value),
     ),
@@ -426,7 +426,7 @@ _ALL: Final[tuple[Filter, ...]] = (
         ("string", "number"),
         (),
         "number",
-        "The number that the text is, written as in JSON.",
+        "The number that the string is, written as in JSON.",
         '"12.5" | number',
         _number,
     ),
@@ -435,7 +435,7 @@ _ALL: Final[tuple[Filter, ...]] = (
         _STRING,
         (),
         "duration",
-        "The duration that the text is, such as `1h30m` or `PT90M`.",
+        "The duration that the string is, such as `1h30m` or `PT90M`.",
         '"1h30m" | duration',
         lambda _, text: to_duration(text),
     ),
@@ -444,7 +444,7 @@ _ALL: Final[tuple[Filter, ...]] = (
         _STRING,
         (),
         "timestamp",
-        "The timestamp that the text is: RFC 3339 with an offset.",
+        "The timestamp that the string is: RFC 3339 with an offset.",
         '"2026-01-31T09:30:00Z" | timestamp',
         lambda _, text: to_timestamp(text),
     ),

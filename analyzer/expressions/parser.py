@@ -485,7 +485,7 @@ class _Parser(Cursor):
         elif self._at_end():
             return None
         else:
-            self._derail(start, end, f"a key is a name or a quoted text, not `{shown(self.token)}`")
+            self._derail(start, end, f"a key is a name or a quoted string, not `{shown(self.token)}`")
             return None
         if key in seen:
             self._problem(start, end, f"`{shown(key)}` is a key of this map already; keep one of the two")
@@ -512,7 +512,7 @@ class _Parser(Cursor):
             self._next()
             return node
         if self.kind in (NUMBER, BAD_NUMBER):
-            message = f"a place in a list is read with brackets; write `[{shown(self.token)}]`"
+            message = f"an element of a list is read with brackets; write `[{shown(self.token)}]`"
             self._problem(start, self.pos, message)
             self._next()
         elif self.kind == STRING:
@@ -533,12 +533,12 @@ class _Parser(Cursor):
             return Overflow(opening, end)
         self._next()
         if self.token == "]":
-            self._problem(opening, self.pos, "there is nothing between `[` and `]`; write a place or a key")
+            self._problem(opening, self.pos, "there is nothing between `[` and `]`; write an index or a key")
             index: Expr = Bad(end, end)
         else:
             index = self._expression()
             if self.token == ":" and not self.derailed:
-                self._derail(self.start, self.pos, "there are no slices; read one place, such as `[0]`")
+                self._derail(self.start, self.pos, "there are no slices; read one element, such as `[0]`")
         closing = max(self._close("]", opening), index.end)
         self.nesting -= 1
         return Index(closing, target, index)

@@ -123,10 +123,10 @@ def kind_words(node: Node) -> str:
         return "a list"
     assert isinstance(node, Scalar)
     if node.value is None:
-        return "null" if node.text else "nothing"
+        return "null" if node.text else "empty"
     if isinstance(node.value, bool):
-        return "true or false"
-    return "text" if isinstance(node.value, str) else "a number"
+        return "a boolean"
+    return "a string" if isinstance(node.value, str) else "a number"
 
 
 class _Checker:
@@ -209,7 +209,7 @@ class _Checker:
             self.check_required(schema, nodes)
         for low, high in _BOUNDS:
             if low in schema and high in schema and schema[low] > schema[high]:
-                self.report(nodes[high], f"`{high}` is below `{low}`, so that nothing can fit: swap or change them.")
+                self.report(nodes[high], f"`{high}` is below `{low}`, so nothing can fit: swap or change them.")
                 del schema[high]
 
     def check_required(self, schema: Json, nodes: dict[str, Node]) -> None:
@@ -281,7 +281,7 @@ class _Checker:
         if isinstance(node, Scalar) and isinstance(node.value, str):
             return node.value
         advice = " Quote it." if isinstance(node, Scalar) and node.value is not None else ""
-        self.report(node, f"`{name}` must be text, but is {kind_words(node)}.{advice}")
+        self.report(node, f"`{name}` must be a string, but is {kind_words(node)}.{advice}")
         return _DROPPED
 
     def pattern(self, node: Node, name: str) -> Any:
@@ -309,7 +309,7 @@ class _Checker:
         for item in node.items:
             if isinstance(item, Scalar) and isinstance(item.value, str) and not item.broken:
                 if item.value in names:
-                    self.report(item, f"`{shown(item.value)}` stands twice in `{name}`: remove one.")
+                    self.report(item, f"`{shown(item.value)}` appears twice in `{name}`: remove one.")
                 names[item.value] = None
             elif not is_broken(item):
                 self.report(item, f"`{name}` lists names, but this is {kind_words(item)}: write a name, in quotes.")

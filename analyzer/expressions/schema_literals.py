@@ -246,7 +246,9 @@ def _message(keyword: str, bound: Any, value: Any) -> str:
         bound = shown(bound)
     elif keyword == "const":
         bound = _shown(bound)
-    length = len(value) if isinstance(value, str | list | dict) else 0
+    count = len(value) if isinstance(value, str | list | dict) else 0
+    unit = "character" if isinstance(value, str) else "element" if isinstance(value, list) else "field"
+    length = f"{count} {unit}{'' if count == 1 else 's'}"
     return _MESSAGES.get(keyword, _OTHERWISE).format(value=_shown(value), bound=bound, length=length)
 
 
@@ -293,15 +295,15 @@ _MESSAGES: Final[dict[str, str]] = {
     "exclusiveMinimum": "{value} must be above {bound}.",
     "exclusiveMaximum": "{value} must be below {bound}.",
     "multipleOf": "{value} is not a multiple of {bound}.",
-    "minLength": "{value} has {length} characters, but at least {bound} must stand here.",
-    "maxLength": "{value} has {length} characters, but at most {bound} may stand here.",
+    "minLength": "{value} has {length}, but needs at least {bound}.",
+    "maxLength": "{value} has {length}, but may have at most {bound}.",
     "pattern": "{value} does not match the pattern `{bound}`.",
-    "minItems": "This list has {length} elements, but needs at least {bound}.",
-    "maxItems": "This list has {length} elements, but may have at most {bound}.",
-    "uniqueItems": "An element stands twice in this list: each may be there once.",
+    "minItems": "This list has {length}, but needs at least {bound}.",
+    "maxItems": "This list has {length}, but may have at most {bound}.",
+    "uniqueItems": "An element appears twice in this list: remove one.",
     "contains": "This list lacks an element of the kind that it must contain.",
-    "minProperties": "This map has {length} fields, but needs at least {bound}.",
-    "maxProperties": "This map has {length} fields, but may have at most {bound}.",
+    "minProperties": "This map has {length}, but needs at least {bound}.",
+    "maxProperties": "This map has {length}, but may have at most {bound}.",
     "not": "{value} is of a form that is excluded here.",
     "oneOf": "{value} fits more than one of the forms of which exactly one is allowed.",
 }

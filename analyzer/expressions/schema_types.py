@@ -63,7 +63,7 @@ def record_reading(node: Node, report: Report) -> Reading:
     if isinstance(node, Mapping):
         return _record(node, report, 0)
     if not is_broken(node):
-        report(node, f"Here a map of names to types must stand, but this is {kind_words(node)}.")
+        report(node, f"A map of names to types must stand here, but this is {kind_words(node)}.")
     return ANY_READING
 
 
@@ -98,8 +98,7 @@ def _short(node: Scalar, report: Report) -> Reading:
         return ANY_READING
     if not isinstance(node.value, str):
         advice = ' For the type null write `"null"` in quotes.' if node.value is None and node.text else ""
-        what = f"{kind_words(node)} stands here" if node.value is None else f"this is {kind_words(node)}"
-        report(node, f"A type such as `string` must stand here, but {what}.{advice}")
+        report(node, f"A type such as `string` must stand here, but this is {kind_words(node)}.{advice}")
         return ANY_READING
     try:
         return read_short_type(node.value)

@@ -53,14 +53,14 @@ def apply_signature(known: Filter, target: Type, args: list[Type]) -> Applicatio
         return Application(ANY, True, (None, "type", _arity(known, len(args))))
     element = _fit(target, known.takes)
     if element is None:
-        return _refused(known, -1, target, known.takes, "the value")
+        return _refused(known, -1, target, known.takes, "")
     if known.ordered and (element.kind not in _ORDERED or element.may_be_null):
         return _unordered(known, element)
     uncertain = target.kind == "any" or element.kind == "any"
     for position, (type_, param) in enumerate(zip(args, known.params, strict=False)):
         fitted = _fit(type_, tuple(_bound(pattern, element) for pattern in param.takes))
         if fitted is None:
-            return _refused(known, position, type_, param.takes, f"`{param.name}`")
+            return _refused(known, position, type_, param.takes, f" as `{param.name}`")
         uncertain = uncertain or type_.kind == "any"
     result = _refined(known, target, args, element)
     may_fault, fault = _constants(known, target, args)
@@ -82,7 +82,8 @@ def _constants(known: Filter, target: Type, args: list[Type]) -> tuple[bool, tup
     if known.name in _SEPARATED:
         return _first(
             _problems(
-                args[0], lambda value: None if value else f"`{known.name}` needs a text to look for, and this is empty."
+                args[0],
+                lambda value: None if value else f"`{known.name}` needs a string to look for, and this is empty.",
             ),
             0,
         )
@@ -128,7 +129,9 @@ def _unordered(known: Filter, element: Type) -> Application:
 
 
 def _refused(known: Filter, position: int, type_: Type, takes: tuple[str, ...], what: str) -> Application:
-    message = f"`{known.name}` takes {' or '.join(takes)} as {what}, not `{describe(type_)}`."
+    from analyzer.expressions.filters import in_words
+
+    message = f"`{known.name}` takes {in_words(takes)}{what}, not `{describe(type_)}`."
     plain = type_.not_null()
     if type_.may_be_null and _fit(plain, takes) is not None:
         return Application(_result(known, NEVER), True, (position, "null", message))

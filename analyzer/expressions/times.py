@@ -90,7 +90,7 @@ def explain_timestamp_error(text: str) -> str:
     if re.fullmatch(_DATE_ONLY, text, re.ASCII):
         return f"`{shown}` is a date without a time; write `{text}T00:00:00Z`"
     if _RFC3339.fullmatch(text):
-        return f"`{shown}` is no time that exists; check the month, the day, the time and the offset"
+        return f"`{shown}` is not a time that exists; check the month, the day, the time and the offset"
     return f"`{shown}` is not a timestamp; write one such as `2026-01-31T09:30:00Z` or `2026-01-31T09:30:00+01:00`"
 
 
@@ -115,7 +115,7 @@ def moved(value: Timestamp, us: int) -> Timestamp:
     """``value`` moved by ``us`` microseconds; ``fault.range`` outside of the years 1 to 9999."""
     instant = value.us + us
     if not MIN_TIMESTAMP_US <= instant <= MAX_TIMESTAMP_US:
-        raise Fault(RANGE, "the result is outside of the years 1 to 9999; move the timestamp by less")
+        raise Fault(RANGE, "the result is outside the years 1 to 9999; move the timestamp by less")
     return Timestamp(instant, value.offset)
 
 
@@ -279,7 +279,7 @@ def pattern_problem(pattern: str) -> str | None:
             return "the pattern ends in `%`; write `%%` for a percent sign"
         known = letter in _NUMERIC if flag else letter in _DIRECTIVES or letter in _COMPOSED
         if not known:
-            return f"`{match[0]}` is no strftime directive; use one such as `%Y`, `%m`, `%d`, `%H`, `%M` or `%S`"
+            return f"`{match[0]}` is not a strftime directive; use one such as `%Y`, `%m`, `%d`, `%H`, `%M` or `%S`"
     return None
 
 
@@ -295,7 +295,7 @@ def format_time(value: Timestamp, pattern: str, zone: str = "UTC") -> str:
     try:
         moment = (_EPOCH + timedelta(microseconds=value.us)).astimezone(_zone(zone))
     except (OverflowError, ValueError):
-        raise Fault(RANGE, "the local time is outside of the years 1 to 9999") from None
+        raise Fault(RANGE, "the local time is outside the years 1 to 9999") from None
 
     def write(match: re.Match[str]) -> str:
         letter = match[2]

@@ -418,7 +418,7 @@ def _from_json(data: Any, guide: Guide | None, marks: bool, budget: Budget, leve
         inner = None if guide is None else guide.element()
         return [_from_json(item, inner, marks, budget, level + 1) for item in data]
     if kind is not dict:
-        raise Fault(CONVERSION, f"`{kind.__name__}` is not JSON data; use maps, lists, texts, numbers or booleans")
+        raise Fault(CONVERSION, f"`{kind.__name__}` is not JSON data; use maps, lists, strings, numbers or booleans")
     if marks and len(data) == 1 and SUPPRESSED in data:
         return mark(_from_json(data[SUPPRESSED], guide, marks, budget, level + 1))
     budget.spend(len(data))
@@ -453,4 +453,4 @@ def _check_characters(text: str) -> None:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:
-            raise Fault(CONVERSION, "a text holds half a character (a lone surrogate); write the whole one") from None
+            raise Fault(CONVERSION, "a string holds half a character (a lone surrogate); write the whole one") from None

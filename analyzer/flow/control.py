@@ -121,7 +121,7 @@ def _undo(flow: Flow, scopes: list[ScopeRedo], problems: Problems, callers: Call
                 "undo-may-hold",
                 step.undo_entry.key,
                 f"`{step.undo.reference}` is neither `inherent` nor `keyed`: a crash while it runs holds the run for "
-                "an operator. Where there is one, undo with an action that may be sent again.",
+                "an operator. If there is one, undo with an action that may be sent again.",
             )
 
 

@@ -60,7 +60,7 @@ def report_may_hold(scope: ScopeRedo, flow: Flow, problems: Problems) -> None:
         problems.report(
             "redo-may-hold",
             scope.recovery.entry.key,
-            f"A redo here may have to send `{_name(each, flow.workflow)}` again although it may have taken effect: "
+            f"A redo here may have to send {_name(each, flow.workflow)} again although it may have taken effect: "
             f"{why}, and it is `idempotency: none`. The run is then held for an operator, reason `reissue`.",
             related=[(_place(step.anchor_node, each.home, flow.workflow), "the action that may have taken effect")],
         )
@@ -77,7 +77,7 @@ def _best_failure(scope: ScopeRedo, action: RedoneAction) -> Failure:
 
 
 def _success(action: RedoneAction, failure: Failure, workflow: Workflow) -> str:
-    name = f"`{_name(action, workflow)}` succeeds"
+    name = f"{_name(action, workflow)} succeeds"
     if action.home is not workflow or not isinstance(failure.step, Step):
         return name
     mine = place_of(action.step)
@@ -131,13 +131,14 @@ def _one_failure(failure: Failure) -> str:
 
 def _again(scope: ScopeRedo, action: RedoneAction, workflow: Workflow) -> str:
     where = f"of `{scope.path}` " if scope.path else ""
-    return f"`{scope.recovery.redo}` {where}runs `{_name(action, workflow)}` again"
+    return f"`{scope.recovery.redo}` {where}runs {_name(action, workflow)} again"
 
 
 def _name(action: RedoneAction, workflow: Workflow) -> str:
     if action.home is workflow:
-        return action.step.path
-    return f"{action.step.path} of {action.home.name or 'the called workflow'}"
+        return f"`{action.step.path}`"
+    home = f"`{action.home.name}`" if action.home.name else "the called workflow"
+    return f"`{action.step.path}` of {home}"
 
 
 def _place(node: Node, home: Workflow, workflow: Workflow) -> Node | Place:

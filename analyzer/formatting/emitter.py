@@ -198,7 +198,7 @@ class Emitter:
         """A key of one line, with its anchor."""
         cursor = self._cursor
         if not isinstance(node, Scalar) or node.style in ("literal", "folded"):
-            raise Unsupported(f"the key at {node.start} is no scalar of one line")
+            raise Unsupported(f"the key at {node.start} is not a scalar of one line")
         prefix = ""
         while word := cursor.property(block=False):
             prefix += word + " "
@@ -210,7 +210,7 @@ class Emitter:
             raise Unsupported(f"the key at {node.start} is empty")
         text = self._source_text(node)
         if "\n" in text or cursor.comments:
-            raise Unsupported(f"the key at {node.start} is no scalar of one line")
+            raise Unsupported(f"the key at {node.start} is not a scalar of one line")
         # An alias takes a colon behind it for a part of its name.
         return prefix + text + (" " if text.startswith("*") else "")
 

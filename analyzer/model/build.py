@@ -6,6 +6,7 @@ Reads tolerantly: what is faulty is reported once and left out, the rest stands.
 
 from __future__ import annotations
 
+from analyzer.expressions.schema_faults import kind_words
 from analyzer.expressions.schema_types import read_type
 from analyzer.expressions.types import ANY
 from analyzer.language.vocabulary import (
@@ -22,7 +23,7 @@ from analyzer.language.vocabulary import (
 from analyzer.language.words import shown
 from analyzer.model.nodes import InputDecl, Owner, Recovery, Route, State, Timer, Workflow
 from analyzer.model.problems import Problems
-from analyzer.model.reading import Reader, is_absent, is_null, is_partial, is_template, kind_word
+from analyzer.model.reading import Reader, is_absent, is_null, is_partial, is_template
 from analyzer.model.steps import StepReader
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, is_broken, is_cut
 
@@ -33,7 +34,7 @@ def build_workflow(path: str, root: Node | None, problems: Problems) -> Workflow
         if root is None or is_null(root):
             problems.report("missing-key", (0, 0), _EMPTY_FILE)
         elif not is_broken(root) and not is_cut(root):
-            problems.report("wrong-kind", root, f"A Workfile is a map of root keys, but this is {kind_word(root)}.")
+            problems.report("wrong-kind", root, f"A Workfile is a map of root keys, but this is {kind_words(root)}.")
         return Workflow(path, Mapping(0, 0, []))
     return _Builder(path, root, problems).build()
 
@@ -119,7 +120,10 @@ class _Builder:
             if bare in workflow.inputs:
                 first = workflow.inputs[bare].entry.key
                 self.problems.report(
-                    "duplicate-key", item.key, f"The input `{bare}` is declared twice.", related=[(first, "first here")]
+                    "duplicate-key",
+                    item.key,
+                    f"The input `{bare}` is declared twice: remove one.",
+                    related=[(first, "first here")],
                 )
                 continue
             type_ = ANY
@@ -248,7 +252,7 @@ class _Builder:
             if not isinstance(item, Mapping):
                 if not is_broken(item):
                     self.problems.report(
-                        "wrong-kind", item, f"A route is a map `{{ when: …, to: … }}`, but this is {kind_word(item)}."
+                        "wrong-kind", item, f"A route is a map `{{ when: …, to: … }}`, but this is {kind_words(item)}."
                     )
                 continue
             keys = self.reader.fields(item, ROUTE_KEYS, item, "a route")

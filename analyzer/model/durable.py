@@ -210,8 +210,8 @@ def _reconcile_parts(step: Step, problems: Problems) -> None:
             "reconcile-incomplete",
             step.keys["on_unknown"].key,
             f"`reconcile` lacks {' and '.join(f'`{name}`' for name in missing)}: "
-            + ("the action declares an output, so a result is needed. " if "result" in missing else "")
-            + "Add what is missing.",
+            + ("the action declares an output, so a result is needed. Add " if "result" in missing else "add ")
+            + ("it." if len(missing) == 1 else "them."),
         )
 
 
@@ -255,7 +255,7 @@ def _deadlines(steps: StepList, past: int | None, problems: Problems) -> int | N
         elif step.kind == "wf.wait_for" and (entry := step.keys.get("timeout")) is not None:
             if step.timeout_us == 0:
                 problems.report(
-                    "wait-deadline-past", entry.value, "A timeout of nothing is over at once: no event can be received."
+                    "wait-deadline-past", entry.value, "A timeout of zero is over at once: no event can be received."
                 )
             instant = _instant(entry.value)
             if instant is not None:

@@ -93,11 +93,15 @@ class NameFaults:
             )
             return "match-uses-own-steps", message, [(bound.id_node, "bound here, later")]
         if self.reconciling is not None and self.reconciling.id == name:
-            message = f"`{name}` is the unresolved action itself and binds nothing yet: find out by a probe."
+            message = f"`{name}` is the unresolved action itself and binds nothing yet: read a probe."
             return "reconcile-uses-own-result", message, [(self.reconciling.id_node, "the unresolved action")]
         own = next((step for step in reversed(self.steps) if step.id == name), None)
         if own is not None:
-            return "used-before-bound", f"`{name}` is this step itself: it binds its value when it has succeeded.", []
+            return (
+                "used-before-bound",
+                f"`{name}` is this step itself: it binds its value only when it has succeeded.",
+                [],
+            )
         for steps in reversed(self.lists) if self.elsewhere(name) else ():
             later = next((step for step in steps if step.id == name), None)
             if later is not None:

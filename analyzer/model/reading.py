@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 from collections.abc import Mapping as AbstractMapping
 from typing import Any, Final
 
+from analyzer.expressions.schema_faults import kind_words
 from analyzer.expressions.times import parse_timestamp
 from analyzer.language.durations import explain_duration_error, parse_duration, suggest_duration
 from analyzer.language.suggest import MAX_SUGGESTIONS, hint, nearest
@@ -13,8 +14,6 @@ from analyzer.language.vocabulary import IDENTIFIER, NAME, REFERENCE, STANDARD_V
 from analyzer.language.words import shown
 from analyzer.model.problems import EditDraft, FixDraft, Problems
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken, is_cut
-
-_SCALAR_WORDS: Final = {str: "text", int: "a number", float: "a number", bool: "true or false", type(None): "nothing"}
 
 
 def is_template(node: Node) -> bool:
@@ -48,14 +47,9 @@ def is_partial(mapping: Mapping) -> bool:
     return False
 
 
-def kind_word(node: Node) -> str:
-    """What stands there, in words."""
-    if isinstance(node, Mapping):
-        return "a map"
-    if isinstance(node, Sequence):
-        return "a list"
-    assert isinstance(node, Scalar)
-    return _SCALAR_WORDS[type(node.value)]
+def _wanted(spec: KeySpec) -> str:
+    """What must stand at a key, in words."""
+    return f"one of {listed(spec.values)}" if spec.kind == "enum" else VALUE_KINDS[spec.kind]
 
 
 class Reader:
@@ -73,7 +67,7 @@ class Reader:
             return
         where = entry.key if is_absent(entry.value) else entry.value
         name = entry.key.text if isinstance(entry.key, Scalar) else "this key"
-        self.problems.report("wrong-kind", where, f"`{name}` must be {wanted}, but is {kind_word(entry.value)}.")
+        self.problems.report("wrong-kind", where, f"`{name}` must be {wanted}, but is {kind_words(entry.value)}.")
 
     def mapping(self, entry: Entry, wanted: str = "a map") -> Mapping | None:
         """The entry's value when it is a map."""
@@ -149,7 +143,7 @@ class Reader:
 
     def missing_key(self, owner: Node | tuple[int, int], name: str, spec: KeySpec, place: str) -> None:
         """Report a required key that is not there."""
-        message = f"{place} lacks `{name}`: add it, {VALUE_KINDS[spec.kind]}."
+        message = f"{place} lacks `{name}`: add it, {_wanted(spec)}."
         self.problems.report("missing-key", owner, message[0].upper() + message[1:])
 
     def literal(self, entry: Entry, spec: KeySpec) -> Any:
@@ -161,27 +155,27 @@ class Reader:
         if reader is None:
             return None
         if not isinstance(node, Scalar):
-            self.wrong_kind(entry, VALUE_KINDS[spec.kind])
+            self.wrong_kind(entry, _wanted(spec))
             return None
         if is_template(node) and spec.kind not in ("text", "version", "timeout", "wait-timeout"):
             self.problems.report(
                 "literal-required",
                 node,
-                f"`{spec.name}` is fixed before a run starts: write {VALUE_KINDS[spec.kind]}, not an interpolation.",
+                f"`{spec.name}` is fixed before a run starts: write {_wanted(spec)}, not an interpolation.",
             )
             return None
         return reader(self, entry, node, spec)
 
     def _string(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
         if type(node.value) is not str:
-            message = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_word(node)}."
+            message = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_words(node)}."
             fixes: list[FixDraft] = []
             if node.value is not None:
                 message += f' Quote it: `"{node.text}"`.'
                 quoted = EditDraft(node.start, node.end, f'"{node.text}"')
                 fixes = [FixDraft("Quote the value", "safe", (quoted,))]
             if spec.kind not in ("text", "version", "standard-version", "connection", "name"):
-                message, fixes = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_word(node)}.", []
+                message, fixes = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_words(node)}.", []
             self.problems.report("wrong-kind", entry.key if is_absent(node) else node, message, fixes=fixes)
             return None
         return node.value
@@ -195,7 +189,7 @@ class Reader:
             self.problems.report(
                 "unsupported-version",
                 node,
-                f'Standard version `{text}` is not supported; this tool reads version "{STANDARD_VERSION}".',
+                f'Standard version `{text}` is not supported; this tool reads `"{STANDARD_VERSION}"`.',
             )
         return text
 
@@ -218,7 +212,7 @@ class Reader:
 
     def _enum(self, entry: Entry, node: Scalar, spec: KeySpec) -> str | None:
         if type(node.value) is not str:
-            self.wrong_kind(entry, f"one of {listed(spec.values)}")
+            self.wrong_kind(entry, _wanted(spec))
             return None
         if node.value in spec.values:
             return node.value
@@ -277,7 +271,7 @@ class Reader:
             self.problems.report("invalid-value", node, f"`{spec.name}`: {message}", fixes=fixes)
             return None
         if microseconds == 0 and spec.kind in ("positive-duration", "timeout"):
-            self.problems.report("invalid-value", node, f"`{spec.name}` must be longer than nothing, such as `30s`.")
+            self.problems.report("invalid-value", node, f"`{spec.name}` must be longer than zero, such as `30s`.")
             return None
         return microseconds
 
@@ -302,7 +296,7 @@ class Reader:
             if is_broken(item):
                 continue
             if not isinstance(item, Scalar) or type(item.value) is not str:
-                self.problems.report("wrong-kind", item, f"A code is a string, but this is {kind_word(item)}.")
+                self.problems.report("wrong-kind", item, f"A code is a string, but this is {kind_words(item)}.")
             elif is_template(item):
                 self.problems.report("literal-required", item, "A code is a literal string, not an interpolation.")
             elif item.value == "":

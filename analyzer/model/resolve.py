@@ -157,8 +157,8 @@ class Resolver:
             self.problems.report(
                 "profile-unsupported",
                 where,
-                f"`{trigger.name}` is a {trigger.source} trigger, which the target cannot wait for or be started by; "
-                f"it has {_some(able) if able else 'none'}. Add it to `[target] triggers`, or use another trigger.",
+                f"`{trigger.name}` is a {trigger.source} trigger, and the target takes "
+                f"{f'only {_some(able)}' if able else 'none'}. Add it to `[target] triggers`, or use another trigger.",
             )
 
     def _connection(self, connector: str, entry: Entry | None, key: Node) -> None:

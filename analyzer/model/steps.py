@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from analyzer.expressions.schema_faults import kind_words
 from analyzer.language.suggest import nearest
 from analyzer.language.vocabulary import (
     ALLOWED_KEYS,
@@ -24,7 +25,7 @@ from analyzer.language.vocabulary import (
 from analyzer.language.words import shown
 from analyzer.model.nodes import Call, Handler, Owner, Reconcile, Recovery, Retry, State, Step, StepList, span_of
 from analyzer.model.problems import EditDraft, FixDraft
-from analyzer.model.reading import Reader, is_absent, is_null, is_partial, is_template, kind_word, listed
+from analyzer.model.reading import Reader, is_absent, is_null, is_partial, is_template, listed
 from analyzer.model.step_ids import check_id, meant_id, several_keys, without_id
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken, is_cut
 
@@ -85,7 +86,7 @@ class StepReader:
                 self.problems.report(
                     "duplicate-step",
                     step.id_node,
-                    f"The step id `{step.id}` stands twice in this list: give one of them another name.",
+                    f"The step id `{step.id}` appears twice in this list: give one of them another name.",
                     related=[(known.id_node, "first here")],
                 )
 
@@ -94,7 +95,7 @@ class StepReader:
             return None
         if not isinstance(item, Mapping):
             self.problems.report(
-                "wrong-kind", item, f"A step is a map of one key, `- id: …`, but this is {kind_word(item)}."
+                "wrong-kind", item, f"A step is a map of one key, `- id: …`, but this is {kind_words(item)}."
             )
             return None
         entries = [entry for entry in item.entries if isinstance(entry.key, Scalar) and type(entry.key.value) is str]
@@ -414,7 +415,7 @@ class StepReader:
                     self.problems.report(
                         "wrong-kind",
                         item,
-                        f"A handler is a map of `codes`, `steps`, `result`, but this is {kind_word(item)}.",
+                        f"A handler is a map of `codes`, `steps`, `result`, but this is {kind_words(item)}.",
                     )
                 continue
             keys = self.reader.fields(item, CATCH_KEYS, item, "a handler")
@@ -474,7 +475,7 @@ class StepReader:
         assert isinstance(key, Scalar)
         if key.text.startswith("wf."):
             self.problems.report(
-                "subject-count", entry.key, f"`undo` is one action call, and `{shown(key.text)}` is none."
+                "subject-count", entry.key, f"`undo` is one action call, and `{shown(key.text)}` is not one."
             )
             return
         if "connection" in keys:

@@ -8,11 +8,11 @@ RULE = Rule(
     name="duplicate-key",
     code="document.syntax",
     severity="error",
-    summary="A key that stands twice in one map.",
+    summary="A key that appears twice in one map.",
     documentation="""\
 ## What it finds
 
-A key that stands twice in one map. The finding is on the second, and relates to the first.
+A key that appears twice in one map. The finding is on the second, and relates to the first.
 
 ## Why it matters
 

@@ -8,11 +8,11 @@ RULE = Rule(
     name="duplicate-step",
     code="document.reference",
     severity="error",
-    summary="A step id that stands twice in one list.",
+    summary="A step id that appears twice in one list.",
     documentation="""\
 ## What it finds
 
-A step id that stands twice in one list. `on_enter` and `steps` of a state are one list.
+A step id that appears twice in one list. `on_enter` and `steps` of a state are one list.
 
 ## Why it matters
 

@@ -8,7 +8,7 @@ RULE = Rule(
     name="history-diverges",
     code="document.replay",
     severity="error",
-    summary="A recorded run comes out otherwise when it is decided anew on this file.",
+    summary="A recorded run comes out differently when it is decided anew on this file.",
     documentation="""\
 ## What it finds
 

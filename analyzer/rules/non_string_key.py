@@ -8,7 +8,7 @@ RULE = Rule(
     name="non-string-key",
     code="document.syntax",
     severity="error",
-    summary="A key that is not text.",
+    summary="A key that is not a string.",
     documentation="""\
 ## What it finds
 

@@ -94,7 +94,7 @@ def begin(name: str, code: str, severity: str, root: Path = ROOT) -> tuple[Path,
     Raises ``ValueError``, in words for the user, for a name that is taken or no kebab-case, and an unknown family.
     """
     if _NAME.fullmatch(name) is None:
-        raise ValueError(f"`{name}` is no name of a rule: write words with hyphens, such as `duplicate-step`.")
+        raise ValueError(f"`{name}` is not a name of a rule: write words with hyphens, such as `duplicate-step`.")
     if name in names():
         raise ValueError(f"There is a rule `{name}` already.")
     if code not in families():

@@ -8,7 +8,7 @@ RULE = Rule(
     name="wrong-kind",
     code="document.structure",
     severity="error",
-    summary="A value of the wrong kind: a map where a list must stand, a number where text must.",
+    summary="A value of the wrong kind: a map where a list must stand, a number where a string must.",
     documentation="""\
 ## What it finds
 

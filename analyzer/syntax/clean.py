@@ -51,7 +51,7 @@ def clean(text: str, problems: Problems) -> Clean:
 def _forbidden(character: str) -> str:
     code = f"U+{ord(character):04X}"
     if "\ud800" <= character <= "\udfff":
-        return f"Half of a surrogate pair ({code}) stands here, which is no character; remove it."
+        return f"Half of a surrogate pair ({code}) stands here, which is not a character; remove it."
     return f"The control character {code} cannot stand in YAML; remove it."
 
 

@@ -81,8 +81,8 @@ def _check_first(key: Scalar, first: dict[object, Scalar], problems: Problems) -
             "duplicate-key",
             key.start,
             key.end,
-            f"The key `{_shown(key.text)}` stands twice in this map; remove or rename one of them.",
-            ((earlier.start, earlier.end, "it stands here first"),),
+            f"The key `{_shown(key.text)}` appears twice in this map; remove or rename one of them.",
+            ((earlier.start, earlier.end, "first here"),),
         )
 
 

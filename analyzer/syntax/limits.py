@@ -19,7 +19,7 @@ class Limit:
 
     def message(self) -> str:
         """The text of the ``limit-exceeded`` finding."""
-        return f"{self.name} is more than {self.value:,} {self.unit}; {self.past}"
+        return f"{self.name} is more than {f'{self.value:,} {self.unit}'.rstrip()}; {self.past}"
 
 
 FILE_SIZE = Limit(
@@ -35,25 +35,25 @@ RECURSION = 6_000
 NESTING = Limit(
     "The nesting here",
     650,
-    "levels",
-    "what is nested more deeply is not analysed. Flatten it.",
+    "levels deep",
+    "what is deeper is not analysed. Flatten it.",
 )
 ALIAS_NODES = Limit(
-    "What the aliases of this file stand for",
+    "This file, with its aliases expanded,",
     100_000,
-    "values",
+    "values long",
     "this alias and others like it are not analysed. Use fewer aliases inside anchored values.",
 )
 NUMBER_DIGITS = Limit(
     "This number",
     300,
     "characters long",
-    "its value is not analysed. Quote it if it is a text.",
+    "its value is not analysed. Quote it if it is a string.",
 )
 PROBLEMS = Limit(
-    "The number of syntax problems of this file",
+    "The number of syntax problems in this file",
     100,
-    "problems",
+    "",
     "the ones after this place are not reported. Repair the first ones.",
 )
 LIMITS: tuple[Limit, ...] = (FILE_SIZE, NESTING, ALIAS_NODES, NUMBER_DIGITS, PROBLEMS)

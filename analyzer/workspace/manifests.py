@@ -332,7 +332,7 @@ class _ManifestReader:
                     self.report(item, f"`correlate_on` lists names of payload fields, but this is {kind_words(item)}.")
                 faulty.add("correlate_on")
             elif item.value in names:
-                self.report(item, f"`{shown(item.value)}` stands twice in `correlate_on`: remove one.")
+                self.report(item, f"`{shown(item.value)}` appears twice in `correlate_on`: remove one.")
             elif not declared or (known is not None and item.value not in known):
                 advice = hint(item.value, known or ()) or " Declare it under the payload's `properties`."
                 self.report(item, f"`{shown(item.value)}` is not a field of the payload.{advice}")
@@ -394,16 +394,14 @@ class _ManifestReader:
     def unknown_key(self, entry: Entry, name: str, free: list[str], place: str) -> str | None:
         """Report a key that the place does not allow; gives the free key that it is a near miss of, if any."""
         near = nearest(name, free)
-        advice = (
-            f"Did you mean `{near}`?" if near else f"Remove it; allowed: {', '.join(f'`{each}`' for each in free)}."
-        )
+        advice = f"Did you mean `{near}`?" if near else f"Allowed here: {', '.join(f'`{each}`' for each in free)}."
         if not near and not free:
             advice = "Remove it."
         node = entry.key
         fixes = (
             []
             if near is None
-            else [FixDraft(f"Rename to `{near}`", "unsafe", (EditDraft(node.start, node.end, near),))]
+            else [FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(node.start, node.end, near),))]
         )
         self.problems.report(RULE, node, f"`{shown(name)}` is not a key of {place}. {advice}", fixes=fixes)
         return near
@@ -448,7 +446,7 @@ class _ManifestReader:
                 return node.value
             self.report(node, f"`{key}` is empty: write it, or leave it out.")
             return None
-        self.wrong_kind(entry, "text")
+        self.wrong_kind(entry, "a string")
         return None
 
     def wrong_kind(self, entry: Entry, wanted: str) -> None:
@@ -456,9 +454,8 @@ class _ManifestReader:
         node = entry.value
         absent = isinstance(node, Scalar) and node.value is None and node.text == ""
         name = shown(key_text(entry.key) or "this key")
-        advice = (
-            f' Quote it: `"{shown(node.text)}"`.' if wanted == "text" and isinstance(node, Scalar) and node.text else ""
-        )
+        text = node.text if isinstance(node, Scalar) else ""
+        advice = f' Quote it: `"{shown(text)}"`.' if wanted == "a string" and text else ""
         self.report(entry.key if absent else node, f"`{name}` must be {wanted}, but is {kind_words(node)}.{advice}")
 
 

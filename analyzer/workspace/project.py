@@ -402,7 +402,7 @@ class Project:
             return f"is outside `{self.root}`; move it there, or add its folder to `connectors` in the configuration"
         if path.endswith((CONNECTOR_SUFFIX, OVERLAY_SUFFIX)):
             return ""
-        return f"is outside `{folder}` and is no `*{CONNECTOR_SUFFIX}` or `*{OVERLAY_SUFFIX}`; rename or move it"
+        return f"is outside `{folder}` and is not a `*{CONNECTOR_SUFFIX}` or `*{OVERLAY_SUFFIX}`; rename or move it"
 
     def _is_inside(self, path: str) -> bool:
         """Whether a path, its links followed, is under the root or a folder that the configuration names."""

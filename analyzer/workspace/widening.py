@@ -65,7 +65,7 @@ def _values(old: Json, new: Json, path: Path) -> Iterator[Widening]:
     before, after = _finite(old), _finite(new)
     key = "const" if "const" in new else "enum"
     if before is not None and after is None:
-        yield (*path, "enum" if "enum" in old else "const"), "the values are not restricted any more"
+        yield (*path, "enum" if "enum" in old else "const"), "the values are no longer restricted"
     elif after is not None:
         if before is not None:
             added = [value for value in after if not any(_equal(value, each) for each in before)]
@@ -94,7 +94,7 @@ def _bounds(old: Json, new: Json, path: Path) -> Iterator[Widening]:
                 how = "left out" if key not in new else f"{word} from {old[key]} to {new[key]}"
                 yield (*path, key), f"`{key}` is {how}"
     if old.get("uniqueItems") is True and new.get("uniqueItems") is not True:
-        yield (*path, "uniqueItems"), "an element may stand twice"
+        yield (*path, "uniqueItems"), "an element may appear twice"
     step = old.get("multipleOf")
     if step is not None and isinstance(step, int):
         other = new.get("multipleOf")
@@ -105,7 +105,8 @@ def _bounds(old: Json, new: Json, path: Path) -> Iterator[Widening]:
 def _names(old: Json, new: Json, path: Path) -> Iterator[Widening]:
     missing = [name for name in old.get("required", ()) if name not in new.get("required", ())]
     if missing:
-        yield (*path, "required"), f"{', '.join(f'`{name}`' for name in missing)} need not be there any more"
+        verb = "is" if len(missing) == 1 else "are"
+        yield (*path, "required"), f"{', '.join(f'`{name}`' for name in missing)} {verb} no longer required"
 
 
 def _objects(old: Json, new: Json, path: Path) -> Iterator[Widening]:

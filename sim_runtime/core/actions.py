@@ -107,7 +107,7 @@ def _explicit_key(tx: Tx, at: Address, step: StepDef, call: CallDef) -> str | No
         return known
     value = strip_marks(tx.value(call.key, step.parent, at[:-1]))
     if not isinstance(value, str):
-        raise Fault(KIND, "an `idempotency_key` is a text")
+        raise Fault(KIND, "an `idempotency_key` is a string")
     if not value:
         raise Fault(CONVERSION, "an `idempotency_key` must not be empty")
     return value

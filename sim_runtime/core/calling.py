@@ -38,7 +38,7 @@ def timeout_of(tx: Tx, step: StepDef, at: Address) -> int | None:
     if us is None:
         raise Fault(KIND, "a timeout is a duration")
     if us <= 0:
-        raise Fault(RANGE, "a timeout is longer than nothing")
+        raise Fault(RANGE, "a timeout is longer than zero")
     return us
 
 

@@ -170,10 +170,10 @@ def advance_fail(tx: Tx, at: Address, step: StepDef, _frame: Frame, draining: bo
     try:
         told = tx.value(step.subject, step.parent, at[:-1])
         if not isinstance(told, dict) or not isinstance(told.get("code"), str) or not told["code"]:
-            raise Fault(KIND, "`code` of `wf.fail` is a text")
+            raise Fault(KIND, "`code` of `wf.fail` is a string")
         message = told.get("message")
         if message is not None and not isinstance(message, str):
-            raise Fault(KIND, "`message` of `wf.fail` is a text")
+            raise Fault(KIND, "`message` of `wf.fail` is a string")
     except Fault as fault:
         return fail_by_fault(tx, at, step, fault)
     details = told.get("details")
@@ -191,7 +191,7 @@ def advance_stop(tx: Tx, at: Address, step: StepDef, _frame: Frame, draining: bo
         told = tx.value(step.subject, step.parent, at[:-1])
         reason = told.get("reason") if isinstance(told, dict) else None
         if reason is not None and not isinstance(strip_marks(reason), str):
-            raise Fault(KIND, "`reason` of `wf.stop` is a text")
+            raise Fault(KIND, "`reason` of `wf.stop` is a string")
     except Fault as fault:
         return fail_by_fault(tx, at, step, fault)
     result = told.get("result") if isinstance(told, dict) else None

@@ -89,7 +89,7 @@ class SqliteStore:
         found = self._db.execute("pragma application_id").fetchone()[0]
         tables = self._db.execute("select count(*) from sqlite_schema").fetchone()[0]
         if found != MARK and (tables or read_only):
-            raise StoreError(f"`{self._path}` is no store of workflow runs: choose another file")
+            raise StoreError(f"`{self._path}` is not a store of workflow runs: choose another file")
         if exists and tables:
             state = self._db.execute("pragma quick_check(1)").fetchone()[0]
             if state != "ok":
@@ -101,7 +101,7 @@ class SqliteStore:
             self._db.executescript(SCHEMA)
 
     def _words(self, error: sqlite3.Error) -> str:
-        return f"the store `{self._path}` cannot be used: {error}; it may be torn or truncated, or no store at all"
+        return f"the store `{self._path}` cannot be used: {error}; it may be torn or truncated, or not a store at all"
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         try:

@@ -12,7 +12,7 @@ from analyzer.model.nodes import all_steps
 from sim_runtime.explore.ends import OUTCOMES
 from sim_runtime.explore.exploration import Exploration
 from sim_runtime.explore.monitor import RULES
-from sim_runtime.explore.report import COLUMNS, TONES, effects, not_covered, rows, step_path, tone_of, words
+from sim_runtime.explore.report import COLUMNS, TONES, counted, effects, not_covered, rows, step_path, tone_of, words
 from sim_runtime.explore.scenarios import Written, simulated, text_of
 from sim_runtime.explore.summary import Chain, Example, ordered
 from sim_runtime.markup import markup
@@ -74,12 +74,13 @@ def _page(found: Exploration, pictures: list[Shown], places: Places) -> Iterator
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield f"<title>{name}, explored</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{name}, explored</h1>\n"
     whole = "everything within the bounds" if found.complete else "not everything within the bounds"
-    yield f"<p>{summary.runs:,} ways that a run can go, {summary.states:,} states; {whole}. They end as "
+    yield f"<p>{counted(summary.runs, 'way')} that a run can go, {counted(summary.states, 'state')}; {whole}. "
+    yield "They end as "
     counts = [f"{summary.outcomes[each]:,} {each}" for each in OUTCOMES if each in summary.outcomes]
     yield f"{markup(', '.join(counts))}.</p>\n"
     yield from _findings(found, pictures)
     yield "<h2>What a crash does</h2>\n<p>At each step, for a crash before and after each record: how the run ends "
-    yield "when nothing else goes otherwise. A linked cell leads to a run that shows it.</p>\n"
+    yield "when nothing else deviates. A linked cell leads to a run that shows it.</p>\n"
     yield from _source(found, places)
     yield from _answers(found)
     for number, shown in enumerate(pictures):
@@ -193,13 +194,14 @@ def _answers(found: Exploration) -> Iterator[str]:
     yield "<h2>Answers</h2>\n<ul>\n"
     for each in effects(found):
         span = str(each["most"]) if each["fewest"] == each["most"] else f"{each['fewest']} to {each['most']}"
-        yield f"<li>{markup(each['action'])} at {markup(each['path'])} stands {span} times in the end</li>\n"
+        times = "once" if span == "1" else f"{span} times"
+        yield f"<li>{markup(each['action'])} at {markup(each['path'])} stands {times} in the end</li>\n"
     never = ", ".join(found.never) or "none"
     yield f"<li>steps that are never reached: {markup(never)}</li>\n"
-    longest = "; ".join(words(summary.longest[1].chain)) or "nothing goes otherwise"
+    longest = "; ".join(words(summary.longest[1].chain)) or "nothing deviates"
     yield f"<li>the longest run takes {format_duration(summary.longest[0])}: {_said(longest)}</li>\n"
     for fact, example in sorted(summary.facts.items(), key=lambda pair: pair[0]):
-        way = "; ".join(words(example.chain)) or "nothing goes otherwise"
+        way = "; ".join(words(example.chain)) or "nothing deviates"
         if fact[0] == "limit":
             said = f"the recovery limit of {fact[1] or 'the root scope'} is spent (then {fact[2]}): {way}"
         else:

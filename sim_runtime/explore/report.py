@@ -142,18 +142,19 @@ def not_covered(found: Exploration) -> list[str]:
     """What the exploration says nothing of."""
     bounds = found.plan.bounds
     lines = list(found.left)
-    crashes, steps = _count(bounds.crashes, "crash"), _count(bounds.deviations, "step")
+    crashes, steps = counted(bounds.crashes, "crash"), counted(bounds.deviations, "step")
     lines.append(
         f"runs with more than {crashes}, more than {steps} at which answers or events are not the expected ones, "
-        f"or more than {_count(bounds.decisions, 'decision')} of operators"
+        f"or more than {counted(bounds.decisions, 'decision')} of operators"
     )
     lines.append("cancellation, and values of inputs, results and events other than those that were made up")
     return lines
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """``1 crash``, ``2 crashes``."""
     plural = {"crash": "crashes"}.get(what, f"{what}s")
-    return f"{number} {what if number == 1 else plural}"
+    return f"{number:,} {what if number == 1 else plural}"
 
 
 # ---- text ---------------------------------------------------------------------------------------
@@ -167,8 +168,8 @@ def text_report(found: Exploration, files: Mapping[str, str], style: Style) -> s
 def _text(found: Exploration, files: Mapping[str, str], style: Style) -> Iterator[str]:
     summary = found.summary
     whole = "everything within the bounds" if found.complete else "not everything: see the end"
-    counted = f"{summary.runs:,} ways that a run can go, {summary.states:,} states"
-    yield f"{found.plan.definition.workflow}: {counted}; {whole}"
+    size = f"{counted(summary.runs, 'way')} that a run can go, {counted(summary.states, 'state')}"
+    yield f"{found.plan.definition.workflow}: {size}; {whole}"
     counts = [style(f"{summary.outcomes[each]:,} {each}", TONES[each]) for each in OUTCOMES if each in summary.outcomes]
     yield f"  they end as  {', '.join(counts)}"
     if len(found.worlds) > 1:

@@ -134,7 +134,8 @@ class Search:
         self.bases: list[Base] = []
         self.base_unit = Unit(self.graph)
         self.states_left = plan.bounds.states
-        self.too_many = f"the bound of {plan.bounds.states:,} states was reached (`--states`)"
+        most = plan.bounds.states
+        self.too_many = f"the bound of {most:,} state{'' if most == 1 else 's'} was reached (`--states`)"
         self.walked: dict[int, Known] = {}
         self.starts: list[tuple[int, Deviation | None]] = []
         self.probes: dict[tuple[str, bool], tuple[Option | None]] = {}
@@ -150,7 +151,7 @@ class Search:
 
     def find_bases(self) -> None:
         """Follow the run without deviations, and every other world that reaches something new. Raises ``Stop``."""
-        waiting = [Base(self.origin.fork(), "nothing goes otherwise")]
+        waiting = [Base(self.origin.fork(), "nothing deviates")]
         tried: set[int] = set()
         while waiting:
             base = waiting.pop(0)

@@ -185,9 +185,7 @@ def _crash(found: Summary, unit: Unit, edge: CrashEdge) -> None:
     if outcome is None or parent is None or outcome.acted or edge.racing or late:
         return
     if outcome.end is not parent.end and outcome.end.value != parent.end.value:
-        message = (
-            f"a crash {edge.point} `{record.kind}` makes the run come to something else: {_differs(outcome, parent)}"
-        )
+        message = f"a crash {edge.point} `{record.kind}` makes the run end differently: {_differs(outcome, parent)}"
         _keep(found.findings, Violation("crash-changes-outcome", record.path, message), Example(chain_of(crash)))
 
 

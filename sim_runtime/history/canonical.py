@@ -51,7 +51,7 @@ def canonical_bytes(value: Any) -> bytes:
                 return text.encode()
         return _by_library(value)
     except UnicodeEncodeError:
-        raise NotCanonical("a text holds half a character (a lone surrogate)") from None
+        raise NotCanonical("a string holds half a character (a lone surrogate)") from None
     except RecursionError:
         raise NotCanonical("it is nested too deeply") from None
     except (TypeError, ValueError) as error:

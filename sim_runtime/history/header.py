@@ -100,13 +100,13 @@ def header_of(json: Json) -> Header:
     try:
         digest = digest_of({key: value for key, value in json.items() if key != "digest"})
     except NotCanonical as error:
-        raise _refused("corrupt", f"its header is no canonical JSON: {error}") from None
+        raise _refused("corrupt", f"its header is not canonical JSON: {error}") from None
     if digest != json["digest"]:
         raise _refused("corrupt", "the header's digest does not fit its content")
     if json.keys() - HEADER_KEYS.keys():
         raise _refused("inconsistent", f"its header has an unknown field `{min(json.keys() - HEADER_KEYS.keys())}`")
     if not (isinstance(header.run, str) and isinstance(header.workflow, str)):
-        raise _refused("inconsistent", "`run` and `workflow` of its header are texts")
+        raise _refused("inconsistent", "`run` and `workflow` of its header are strings")
     _check_lineage(header.lineage)
     _check_pins(header.pins)
     return header

@@ -98,7 +98,7 @@ def _finished(state: State, record: Record, at: Address) -> str | None:
         return "the run that ends is not under way"
     outcome = record.data["outcome"]
     if outcome not in OUTCOMES:
-        return f"`{outcome}` is no outcome"
+        return f"`{outcome}` is not an outcome"
     if run.ending is not None and run.ending.outcome != outcome:
         return f"its outcome was decided as {run.ending.outcome}"
     frame = state.frame(at)
@@ -189,7 +189,7 @@ def _succeeded(state: State, _record: Record, at: Address) -> str | None:
 
 def _failed(state: State, record: Record, at: Address) -> str | None:
     if record.data["disposition"] not in _DISPOSITIONS:
-        return f"`{record.data['disposition']}` is no disposition"
+        return f"`{record.data['disposition']}` is not a disposition"
     frame = _live(state, at)
     return "the step is not in progress" if frame is None else None
 
@@ -202,7 +202,7 @@ def _in_step(state: State, at: Address, *phases: str) -> Frame | None:
 def _branch(state: State, record: Record, at: Address) -> str | None:
     segment = record.data["branch"]
     if segment is not None and segment[:1] != "(":
-        return "`branch` is no segment of a path"
+        return "`branch` is not a segment of a path"
     return None if _in_step(state, at, "started") is not None else "its condition was decided before, or never asked"
 
 
@@ -225,7 +225,7 @@ def _handler(state: State, record: Record, at: Address) -> str | None:
 def _prepared(state: State, record: Record, at: Address) -> str | None:
     data = record.data
     if data["effect"] not in ("read", "write") or data["idempotency"] not in _IDEMPOTENCY:
-        return "its effect or idempotency is none that there is"
+        return "its effect or idempotency is unknown"
     frame = _in_step(state, at, "started", "due")
     if frame is None or frame.hold is not None:
         return "an attempt is prepared where none is due"
@@ -262,7 +262,7 @@ def _dispatched(state: State, record: Record, at: Address) -> str | None:
 def _answered(state: State, record: Record, at: Address) -> str | None:
     effect = record.data["effect"] if record.kind == "action.failed" else "none"
     if effect not in ("none", "possible", "happened"):
-        return f"`{effect}` is nothing that is known of an effect"
+        return f"`{effect}` is not a word for what is known of an effect"
     possible = effect == "possible"
     attempt = _attempt(state, at, "ambiguous" if possible else "dispatched")
     if attempt is None:
@@ -300,7 +300,7 @@ def _reconciled(state: State, record: Record, at: Address) -> str | None:
     outcome = record.data["outcome"]
     if outcome == "succeeded" and "result" not in record.data:
         return "a reconciled success has a result"
-    return None if outcome in ("succeeded", "no_effect", "unresolved") else f"`{outcome}` is no outcome"
+    return None if outcome in ("succeeded", "no_effect", "unresolved") else f"`{outcome}` is not an outcome"
 
 
 # ---- timers, events, states, children -----------------------------------------------------------
@@ -362,7 +362,7 @@ def _event(state: State, record: Record, at: Address) -> str | None:
 
 def _refused(_state: State, record: Record, _at: Address) -> str | None:
     reason = record.data["reason"]
-    return None if reason in ("duplicate", "unmatched", "invalid") else f"`{reason}` is no reason to refuse an event"
+    return None if reason in ("duplicate", "unmatched", "invalid") else f"`{reason}` is not a reason to refuse an event"
 
 
 def _selected(state: State, record: Record, at: Address) -> str | None:
@@ -374,7 +374,7 @@ def _selected(state: State, record: Record, at: Address) -> str | None:
         delivery = record.data.get("delivery")
         return None if any(e.delivery == delivery for e in found.events) else "the wait accepted no such event"
     if record.data["status"] != "timeout":
-        return f"`{record.data['status']}` is nothing that completes a wait"
+        return f"`{record.data['status']}` does not complete a wait"
     return None if found.fired else "the timer of the wait has not elapsed"
 
 
@@ -439,7 +439,7 @@ def _scope_of(state: State, record: Record) -> Recovering | None:
 def _hold(state: State, record: Record, at: Address) -> str | None:
     reason = record.data["reason"]
     if reason not in HOLD_REASONS:
-        return f"`{reason}` is no reason of a hold"
+        return f"`{reason}` is not a reason of a hold"
     if "scope" in record.data:
         recovering = _scope_of(state, record)
         sound = recovering is not None and recovering.undo is not None and recovering.undo.hold is None
@@ -486,7 +486,7 @@ def _recovery(state: State, record: Record, at: Address) -> str | None:
     failed = state.frame(address_of(record.data["failed"])) if record.data["failed"] else None
     if failed is not None and failed.phase != "failed":
         return f"`{record.data['failed']}` has not failed"
-    return None if all(isinstance(each, str) for each in record.data["set"]) else "its redo set is no list of paths"
+    return None if all(isinstance(each, str) for each in record.data["set"]) else "its redo set is not a list of paths"
 
 
 def _superseded(state: State, record: Record, at: Address) -> str | None:
@@ -537,7 +537,7 @@ def _generation(state: State, record: Record, at: Address) -> str | None:
 
 
 def _of_continuation(_state: State, record: Record, _at: Address) -> str | None:
-    return None if record.data["source"] >= 0 else "its source is no record"
+    return None if record.data["source"] >= 0 else "its source is not a record"
 
 
 _CHECKS: Final[dict[str, Check]] = {

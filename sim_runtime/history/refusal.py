@@ -8,7 +8,7 @@ from typing import Any, Final
 REASONS: Final[dict[str, str]] = {
     "absent": "Something that is needed is not there: the file, a record, a field of a record, pinned content.",
     "withheld": "A value that the operation needs was withheld; `missing` says of which class.",
-    "corrupt": "The file is not what was written: no JSON, or a digest that does not fit.",
+    "corrupt": "The file is not what was written: not JSON, or a digest that does not fit.",
     "inconsistent": "The digests fit, and the records contradict each other or the header.",
     "unsupported_version": "It is of a format or Standard version that this release does not know.",
     "unsupported_definition": "The definition uses something that this release does not run.",

@@ -222,7 +222,7 @@ def _prepare(db: sqlite3.Connection, path: str) -> None:
     tables = db.execute("select count(*) from sqlite_schema").fetchone()[0]
     mark = db.execute("pragma application_id").fetchone()[0]
     if tables and mark != MARK:
-        raise StoreError(f"`{path}` is no store of workflow runs: choose another file")
+        raise StoreError(f"`{path}` is not a store of workflow runs: choose another file")
     if tables:
         state = db.execute("pragma quick_check(1)").fetchone()[0]
         if state != "ok":

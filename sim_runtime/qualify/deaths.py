@@ -139,14 +139,16 @@ class DeathWatch:
         if signal.SIGKILL in new:
             return Judgement(True, "the host's supervisor counted a death by SIGKILL")
         if new:
-            return Judgement(False, "the host's supervisor counted an end without SIGKILL: an orderly exit is no crash")
+            return Judgement(
+                False, "the host's supervisor counted an end without SIGKILL: an orderly exit is not a crash"
+            )
         return None
 
     def _judge_processes(self, process: HostProcess, interrupted: bool) -> Judgement:
         exits = process.exits[self._exits :]
         orderly = [each for each in exits if each != -signal.SIGKILL]
         if orderly and len(orderly) == len(exits):
-            return Judgement(False, f"the process ended with status {orderly[0]}, not by SIGKILL: that is no crash")
+            return Judgement(False, f"the process ended with status {orderly[0]}, not by SIGKILL: that is not a crash")
         gone = self._before - process.alive()
         others = len(gone) - len([each for each in exits if each == -signal.SIGKILL])
         if others > 0:

@@ -156,7 +156,7 @@ def _discover(client: Client) -> Discovery:
     except (NotJson, NotIJson) as error:
         raise CannotQualify(f"{DISCOVERY_PATH} is not a document that can be signed for: {error}.") from None
     if reply.status != 200 or not isinstance(document, dict):
-        raise CannotQualify(f"{DISCOVERY_PATH} answers {reply.status} and no JSON object: this is no such host.")
+        raise CannotQualify(f"{DISCOVERY_PATH} answers {reply.status} without a JSON object: this is not such a host.")
     return Discovery(client.address.url + DISCOVERY_PATH, document)
 
 

@@ -46,7 +46,7 @@ class _Reader:
         found: dict[str, Any] = {}
         for name, value in pairs:
             if name in found:
-                self.note(f"the name {json.dumps(name)} stands twice in one object")
+                self.note(f"the name {json.dumps(name)} appears twice in one object")
             self.text(name)
             if isinstance(value, str):
                 self.text(value)
@@ -55,7 +55,7 @@ class _Reader:
 
     def text(self, text: str) -> None:
         if _SURROGATE.search(text):
-            self.note(f"the text {json.dumps(text[:40])} holds half a character (a lone surrogate)")
+            self.note(f"the string {json.dumps(text[:40])} holds half a character (a lone surrogate)")
 
     def whole(self, digits: str) -> int | float:
         # Compared as text first: reading a number of a million digits takes minutes.

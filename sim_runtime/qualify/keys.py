@@ -144,7 +144,7 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         raise KeyProblem(f"cannot read `{path}`: {error.strerror or error}") from None
     if len(data) > MAX_KEY_FILE:
-        raise KeyProblem(f"`{path}` is no key file: it is larger than {MAX_KEY_FILE} bytes.")
+        raise KeyProblem(f"`{path}` is not a key file: it is larger than {MAX_KEY_FILE} bytes.")
     return data
 
 
@@ -188,7 +188,7 @@ def check_published(entry: object) -> dict[str, Any]:
     if not isinstance(key_id, str) or KEY_ID.fullmatch(key_id) is None:
         raise KeyProblem("`keyId` of a signing key has 1 to 128 characters out of letters, digits and `._~-`.")
     if entry.get("alg") != KEY_ALGORITHM or from_base64url(entry.get("publicKey"), KEY_BYTES) is None:
-        raise KeyProblem(f"the signing key `{key_id}` is no public Ed25519 key in base64url.")
+        raise KeyProblem(f"the signing key `{key_id}` is not a public Ed25519 key in base64url.")
     return entry
 
 

@@ -145,5 +145,5 @@ def _live_instances(course: Course) -> list[str]:
         raise Blocked(f"{len(set(told.tokens))} instance is live: two live processes are needed when the kill lands")
     for token in told.tokens:
         if not is_token(token):
-            raise Blocked("a token is not opaque: it needs 16 to 128 letters, digits, `_` or `-`, and is no number")
+            raise Blocked("a token is not opaque: it needs 16 to 128 letters, digits, `_` or `-`, and is not a number")
     return sorted(set(told.tokens))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from analyzer.report.common import plural
 from sim_runtime.qualify.names import (
     BLOCKED,
     EGRESS_OBLIGATION,
@@ -75,7 +76,10 @@ def check_profiles(
                 yield Refusal("undeclared-relaxation-observed", message, profile)
     blocked = sum(row["result"] == BLOCKED for row in rows)
     if blocked and standing:
-        yield Refusal("blocked-certified", f"{blocked} rows are blocked: such a bundle certifies nothing")
+        yield Refusal(
+            "blocked-certified",
+            f"{plural(blocked, 'row')} {'is' if blocked == 1 else 'are'} blocked: such a bundle certifies nothing",
+        )
 
 
 def check_derivable(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from analyzer.report.common import plural
 from sim_runtime.qualify.bundle import Row
 from sim_runtime.qualify.client import Client, Reply, TransportLoss, run_path
 from sim_runtime.qualify.deaths import DeathWatch
@@ -405,7 +406,9 @@ def poison_exhaustion(course: Course) -> None:
     course.expect(before > 0, "no attempt is recorded: nothing was delivered, so no bound is shown")
     pause(course.limits.quiet)
     after = _attempts(course, run)
-    course.expect(after == before, f"{before} attempts at the end of the run became {after}: it is still being tried")
+    course.expect(
+        after == before, f"{plural(before, 'attempt')} at the end of the run became {after}: it is still being tried"
+    )
 
 
 def _attempts(course: Course, run: str) -> int:

@@ -69,7 +69,7 @@ def _closed(where: str, value: object, known: set[str], texts: tuple[str, ...]) 
     yield from _unknown(where, value, known)
     for name in texts:
         if not isinstance(value.get(name), str) or not value[name]:
-            yield f"{where} has no text `{name}`"
+            yield f"{where} has no string `{name}`"
 
 
 def _suite(suite: object) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _host(host: object) -> Iterator[str]:
     if found.get("deployment", DEPLOYMENT) != DEPLOYMENT:
         yield f"`host.deployment` can only be `{DEPLOYMENT}`"
     if not isinstance(found.get("vendor", ""), str):
-        yield "`host.vendor` is not a text"
+        yield "`host.vendor` is not a string"
     yield from _unknown("`host.build`", members(found.get("build")), {"kind", "id"})
     relaxations = found.get("relaxations", [])
     if not isinstance(relaxations, list):
@@ -96,7 +96,7 @@ def _host(host: object) -> Iterator[str]:
         if isinstance(each, dict) and each.get("durability") not in RELAXATION_LIFETIMES:
             yield f"the durability of a relaxation is one of {', '.join(RELAXATION_LIFETIMES)}"
         if isinstance(each, dict) and not isinstance(each.get("reason"), str):
-            yield "a relaxation has no text `reason`"
+            yield "a relaxation has no string `reason`"
 
 
 def _discovery(discovery: object) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _discovery(discovery: object) -> Iterator[str]:
         yield "`discovery.sha256` is not a SHA-256 in lower-case hexadecimal"
     versions = found.get("protocolVersions")
     if not isinstance(versions, list) or not all(isinstance(each, str) for each in versions):
-        yield "`discovery.protocolVersions` is not a list of texts"
+        yield "`discovery.protocolVersions` is not a list of strings"
     if not isinstance(found.get("document", {}), dict):
         yield "`discovery.document` is not an object"
 
@@ -149,13 +149,13 @@ def _row_fault(row: object) -> str | None:
         return "is not an object"
     for name in ("id", "scenario"):
         if not isinstance(row.get(name), str) or not row[name]:
-            return f"has no text `{name}`"
+            return f"has no string `{name}`"
     if not isinstance(row.get("result"), str) or row["result"] not in TOTALS:
         return f"has no result out of {', '.join(TOTALS)}"
     if "assertions" in row and as_count(row["assertions"]) is None:
-        return "counts its assertions with something that is no count"
+        return "has `assertions` that is not a count"
     if not isinstance(row.get("detail", ""), str):
-        return "has a `detail` that is not a text"
+        return "has a `detail` that is not a string"
     if not isinstance(row.get("evidence", {}), dict):
         return "has an `evidence` that is not an object"
     unknown = [name for name in row if name not in _ROW]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from analyzer.report.common import plural
 from sim_runtime.history.canonical import NotCanonical, digest_of
 from sim_runtime.qualify import extension
 from sim_runtime.qualify.bundle import attested_bytes, totals_of, witness_digest
@@ -141,7 +142,7 @@ def _check_sums(judging: _Judging, rows: Sequence[Mapping[str, Any]]) -> None:
     counted = totals_of(rows)
     for name in TOTALS.values():
         if as_count(told.get(name)) != counted[name]:
-            message = f"`totals.{name}` is {told.get(name)!r}, but {counted[name]} rows came out so"
+            message = f"`totals.{name}` is {told.get(name)!r}, but {plural(counted[name], 'row')} came out so"
             judging.refuse("totals-mismatch", message)
     host = members(bundle.get("host"))
     relaxations = host.get("relaxations")
@@ -180,7 +181,9 @@ def _check_detail(judging: _Judging, rows: Sequence[Mapping[str, Any]]) -> None:
         for each in entries
     )
     if entries is None or not well_formed or sorted((each["id"], each["result"]) for each in entries) != unmet:
-        message = f"`detail.nonPass` does not list the {len(unmet)} rows that did not pass, each with a reason"
+        message = (
+            f"`detail.nonPass` does not list the {plural(len(unmet), 'row')} that did not pass, each with a reason"
+        )
         judging.refuse("detail-missing", message)
 
 

@@ -143,7 +143,7 @@ def _same_run(history: History, chosen: Chosen) -> Made:
         raise Refused(Refusal("unsupported_definition", "header", words, ("timezone",)))
     evaluation = evaluate(history, chosen)
     if evaluation.divergence is not None:
-        message = "deciding it anew on its own pinned definition comes out otherwise"
+        message = "deciding it anew on its own pinned definition comes out differently"
         raise Refused(refusal_at(evaluation.divergence.recorded, "inconsistent", message))
     plan = plan_of(history, evaluation, chosen.definition)
     return history.header, history.records, plan, list(evaluation.state.orphans)

@@ -19,9 +19,9 @@ CAUSES: Final[dict[str, str]] = {
     "path": "another step comes here, or none",
     "arguments": "the call, wait or child run is made with other values",
     "unrecorded": "something is needed here that the history does not have",
-    "result": "a result comes out otherwise, or does not fit what is declared",
-    "fault": "a failure comes out otherwise",
-    "decision": "a guard, branch, route, iteration or policy comes out otherwise",
+    "result": "a result comes out differently, or does not fit what is declared",
+    "fault": "a failure comes out differently",
+    "decision": "a guard, branch, route, iteration or policy comes out differently",
 }
 
 #: Kind to cause, when the same record comes out with other data.

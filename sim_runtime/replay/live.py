@@ -38,7 +38,7 @@ def live_scenario(path: str, start_us: int, chosen: Chosen, orphans: Collection[
         raise CannotSimulate(f"`{path}`: {document.tree.problems[0].message}")
     content: Any = content_of(document.tree.root)
     if not isinstance(content, dict):
-        raise CannotSimulate(f"`{path}` is no scenario: it is a map of what happens, such as `events:`")
+        raise CannotSimulate(f"`{path}` is not a scenario: it is a map of what happens, such as `events:`")
     parts = {name: each for name, each in content.items() if name not in _LEFT_OUT}
     try:
         scenario = scenario_of(parts, Scenario(start_us=start_us))

@@ -107,7 +107,7 @@ def boundary_at(history: History, at: str | None) -> Record:
 def boundary_before(history: History, seq: int) -> Record:
     """The last durable boundary at or before a record. Raises ``NoBoundary``, and ``Refused`` when there is none."""
     if seq < 1:
-        raise NoBoundary(f"`{seq}` is no record: they are numbered from 1 to {history.records[-1].seq}")
+        raise NoBoundary(f"`{seq}` is not a record: they are numbered from 1 to {history.records[-1].seq}")
     for record in reversed(history.records[:seq]):
         if record.boundary:
             return record
@@ -123,7 +123,7 @@ def _of_step(history: History, path: str) -> Record:
 
         known = list(dict.fromkeys(each.path for each in history.records if each.path))
         raise NoBoundary(
-            f"`{path}` is no record number, no time and no path of a step in this history.{hint(path, known)}"
+            f"`{path}` is not a record number, a time or a path of a step in this history.{hint(path, known)}"
         )
     return next(each for each in history.records[last - 1 :] if each.boundary)
 

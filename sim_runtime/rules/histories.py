@@ -102,7 +102,7 @@ def _diverges(result: Result, prepared: Prepared) -> Finding:
     at = f" at `{told['path']}`" if told["path"] else ""
     changes = f" What changed: {'; '.join(result.changes)}." if result.changes else ""
     message = (
-        f"The recorded run `{result.run}` comes out otherwise on this file, from record {told['seq']} "
+        f"The recorded run `{result.run}` comes out differently on this file, from record {told['seq']} "
         f"(`{told['kind']}`{at}) on: {CAUSES[told['cause']]}.{changes} Let it end on the definition that it pinned, or "
         "start a successor run."
     )

@@ -68,7 +68,7 @@ def _names_a_workfile(project: Project, scenario: Scenario, problems: Problems) 
         problems.report(RULE, node, f"`{_text(node)}` cannot be read: {project.unreadable(scenario.workfile)}.")
         return False
     if file_kind(scenario.workfile) != "workflow":
-        problems.report(RULE, node, f"`{_text(node)}` is no Workfile: name one such as `order.workfile.yaml`.")
+        problems.report(RULE, node, f"`{_text(node)}` is not a Workfile: name one such as `order.workfile.yaml`.")
         return False
     return True
 
@@ -96,7 +96,7 @@ class _Checker:
         if self.scenario.trigger not in (UNSET, None) and self.workflow.trigger is None:
             root = self.scenario.root
             node = root.get("trigger") if root is not None else None
-            self.report(node, "This Workfile has no root `trigger`, so that nothing takes the payload: remove it.")
+            self.report(node, "This Workfile has no root `trigger`, so nothing takes the payload: remove it.")
         for answers in self.scenario.actions.values():
             action = self.answered(answers.key, answers.node)
             if action is not None:
@@ -173,7 +173,7 @@ class _Checker:
         if isinstance(target, Call):
             return target.action
         if target is not None:
-            self.report(node, f"`{shown(key)}` is no action: name an action, or the step path of one.")
+            self.report(node, f"`{shown(key)}` is not an action: name an action, or the step path of one.")
             return None
         advice = hint(key, self.known_actions(key)) or path_hint(self.workflow, key)
         advice = advice or " Write `connector.action`, or the step path of an action."
@@ -243,7 +243,7 @@ class _Checker:
                 self.path(event.after, after)
                 return
             if not isinstance(target, Step) or target.kind != "wf.wait_for":
-                message = f"`{shown(event.after)}` is no `wf.wait_for`, so that it never takes events."
+                message = f"`{shown(event.after)}` is not a `wf.wait_for`, so it never takes events."
                 self.report(after, message)
                 return
         self.unmatched(entry, trigger, deliver)
@@ -253,7 +253,7 @@ class _Checker:
         event = entry.event
         waits = [step for each in self.workflows for step in all_steps(each) if _trigger_name(step) == event.trigger]
         if not waits:
-            message = f"No wait of this Workfile takes `{shown(event.trigger)}`, so that the event is refused."
+            message = f"No wait of this Workfile takes `{shown(event.trigger)}`, so the event is refused."
             self.report(deliver, message, EVENT_UNMATCHED)
             return
         payload = entry.node.get("payload")

@@ -64,9 +64,9 @@ class ValueReader:
         if near is not None:
             advice = f"Did you mean `{near}`?"
             edit = EditDraft(entry.key.start, entry.key.end, near)
-            fixes = (FixDraft(f"Rename to `{near}`", "unsafe", (edit,)),)
+            fixes = (FixDraft(f"Change to `{near}`", "unsafe", (edit,)),)
         else:
-            advice = f"Remove it; allowed: {', '.join(f'`{key}`' for key in free)}." if free else "Remove it."
+            advice = f"Allowed here: {', '.join(f'`{key}`' for key in free)}." if free else "Remove it."
         self.report(entry.key, f"`{shown(name)}` is not a key of {_lower(place)}. {advice}", fixes)
 
     def items(self, entry: Entry, what: str) -> list[Node]:
@@ -161,7 +161,7 @@ class ValueReader:
             node = entry.value
             quote = isinstance(node, Scalar) and node.text
             advice = f' Quote it: `"{shown(node.text)}"`.' if quote and isinstance(node, Scalar) else ""
-            raise self.bad(entry, f"`{spec.name}` must be text", advice=advice)
+            raise self.bad(entry, f"`{spec.name}` must be a string", advice=advice)
         if not value and spec.name != "on" and spec.name not in _MAY_BE_EMPTY:
             raise self.bad(entry, f"`{spec.name}` is empty: write it, or leave it out", whole=True)
         if spec.kind == "reference" and not REFERENCE.match(value):

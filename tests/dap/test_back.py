@@ -25,7 +25,7 @@ async def test_step_back_undoes_the_last_command(client: Client, folder: Folder)
     for expected in reversed(was[:-1]):
         await client.go("stepBack", "step")
         assert await seen(client) == expected
-    with pytest.raises(Failed, match="this is the beginning"):
+    with pytest.raises(Failed, match="This is the beginning"):
         await client.request("stepBack", threadId=1)
     assert await client.where() == "price"
 
@@ -60,7 +60,7 @@ async def test_step_back_over_a_crash_and_a_resume(client: Client, folder: Folde
     assert (await client.timeline())["down"] is False
     await client.go("stepBack")
     assert (await client.timeline())["down"] is True
-    with pytest.raises(Failed, match="the executor is down"):
+    with pytest.raises(Failed, match="The executor is down"):
         await client.request("continue", threadId=1)
     await client.go("stepBack")
     assert await seen(client) == out
@@ -161,7 +161,7 @@ async def test_goto_a_record_or_a_line(client: Client, folder: Folder) -> None:
     await client.go("stepBack")
     assert await client.where() == "each[1].greet"
     for wrong in (0, last + 1):
-        with pytest.raises(Failed, match="there is no record"):
+        with pytest.raises(Failed, match="There is no record"):
             await client.request("goto", threadId=1, targetId=wrong)
 
 

@@ -37,14 +37,18 @@ async def test_lines_move_to_their_step_and_say_why(client: Client, folder: Fold
     )
     assert [(each["verified"], each.get("line"), each.get("message")) for each in found] == [
         (True, price, None),
-        (True, price, f"line {price + 1} is no step's own: the breakpoint stands on the step `price`"),
-        (True, price, f"line {price - 1} is a comment: the breakpoint stands on the step `price`"),
-        (True, price, f"line {price + 4} is inside a text of several lines: the breakpoint stands on the step `price`"),
-        (True, charge, f"line {charge - 1} is blank: the breakpoint stands on the step `charge`"),
-        (True, charge, f"line {charge + 2} is no step's own: the breakpoint stands on the step `charge`"),
-        (False, None, "line 3 is no step's own, and no step stands around it"),
-        (False, None, f"line {folder.line('result:')} is no step's own, and no step stands around it"),
-        (False, None, "line 9999 is past the end: the file has 43 lines"),
+        (True, price, f"Line {price + 1} begins no step: the breakpoint stands on the step `price`."),
+        (True, price, f"Line {price - 1} is a comment: the breakpoint stands on the step `price`."),
+        (
+            True,
+            price,
+            f"Line {price + 4} is inside a text of several lines: the breakpoint stands on the step `price`.",
+        ),
+        (True, charge, f"Line {charge - 1} is blank: the breakpoint stands on the step `charge`."),
+        (True, charge, f"Line {charge + 2} begins no step: the breakpoint stands on the step `charge`."),
+        (False, None, "Line 3 begins no step, and no step stands around it."),
+        (False, None, f"Line {folder.line('result:')} begins no step, and no step stands around it."),
+        (False, None, "Line 9999 is past the end, line 43."),
     ]
     assert len({each["id"] for each in found}) == len(found)
 
@@ -58,7 +62,7 @@ async def test_aliases_stand_where_they_are_written(client: Client, folder: Fold
     found = await set_lines(client, path, folder.line("- look", path), folder.line("*list", path))
     assert [(each["verified"], each["line"]) for each in found] == [(True, 6), (True, 7)]
     assert found[1]["message"] == (
-        "line 8 has an alias; what it stands for is written at its anchor: the breakpoint stands on the step `b`"
+        "Line 8 has an alias; what it stands for is written at its anchor: the breakpoint stands on the step `b`."
     )
     await client.begin(program=path)
     passed = []
@@ -102,7 +106,7 @@ async def test_what_is_no_workfile_or_no_part_of_the_run(client: Client, folder:
     await client.initialize()
     other = folder.workfile("  - a: { wf.let: { n: 1 } }\n")
     (found,) = await set_lines(client, str(folder.root / "connectors/shop.connector.yaml"), 3)
-    assert (found["verified"], found["message"]) == (False, "this is no Workfile: breakpoints stand on steps")
+    assert (found["verified"], found["message"]) == (False, "This is not a Workfile: breakpoints stand on steps.")
     (found,) = await set_lines(client, str(folder.root / "gone.workfile.yaml"), 3)
     assert found["verified"] is False
     (found,) = await set_lines(client, other, 4)
@@ -112,7 +116,7 @@ async def test_what_is_no_workfile_or_no_part_of_the_run(client: Client, folder:
     assert changed["reason"] == "changed"
     assert changed["breakpoint"]["id"] == found["id"]
     assert changed["breakpoint"]["verified"] is False
-    assert changed["breakpoint"]["message"] == "this Workfile is no part of the run"
+    assert changed["breakpoint"]["message"] == "This Workfile is not part of the run."
     (found,) = await set_lines(client, other, 4)
     assert found["verified"] is False
 
@@ -213,7 +217,7 @@ async def test_log_points_print_and_do_not_stop(client: Client, folder: Folder) 
     told = [each["body"] for each in client.messages if each.get("event") == "output"]
     assert [each["output"] for each in told[:2]] == [
         '0: A of ["a", "b"] 1\n',
-        '1: B of ["a", "b"] <the list has 1 element, and the place 1 is outside; the first place is 0>\n',
+        '1: B of ["a", "b"] <the list has 1 element, and the index 1 is outside; the first index is 0>\n',
     ]
     assert told[0]["line"] == folder.line("- greet:")
     assert told[0]["source"]["path"] == folder.main
@@ -253,7 +257,7 @@ async def test_function_breakpoints_on_no_step(client: Client, folder: Folder) -
     await client.request("launch", program=folder.main, inputs=INPUTS, stopOnEntry=True)
     changed = await client.event("breakpoint")
     assert changed["breakpoint"]["verified"] is False
-    assert changed["breakpoint"]["message"] == "no step has the path `fan.left.tow`. Did you mean `fan.left.two`?"
+    assert changed["breakpoint"]["message"] == "No step has the path `fan.left.tow`. Did you mean `fan.left.two`?"
     wanted = [{"name": "charge", "condition": "prise.total > 3"}, {"name": "charge", "condition": "price.total > 3"}]
     body = await client.request("setFunctionBreakpoints", breakpoints=wanted)
     assert [each["verified"] for each in body["breakpoints"]] == [False, True]

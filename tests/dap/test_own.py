@@ -125,17 +125,17 @@ async def test_decisions(client: Client, folder: Folder) -> None:
     [
         ("workfile/crash", {"now": True}, "no argument `now`"),
         ("workfile/resume", {"down": "1h"}, "no argument `down`"),
-        ("workfile/resume", None, "the executor is up"),
+        ("workfile/resume", None, "The executor is up"),
         ("workfile/advance", None, "either `by`"),
         ("workfile/advance", {"by": "1h", "to": "2026-01-01T01:00:00Z"}, "either `by`"),
         ("workfile/advance", {"by": "soon"}, "`by`"),
-        ("workfile/advance", {"by": 3600}, "`by` is a text"),
+        ("workfile/advance", {"by": 3600}, "`by` is a string"),
         ("workfile/advance", {"to": "2025-01-01T00:00:00Z"}, "is past"),
         ("workfile/advance", {"to": "tomorrow"}, "`to`"),
         ("workfile/advance", {"by": "1h", "until": "x"}, "no argument `until`"),
         ("workfile/deliver", {"trigger": "shop.paid"}, "lacks its argument `payload`"),
         ("workfile/deliver", {"trigger": "shop.payed", "payload": {}}, "Did you mean `shop.paid`"),
-        ("workfile/deliver", {"trigger": 5, "payload": {}}, "`trigger` is a text"),
+        ("workfile/deliver", {"trigger": 5, "payload": {}}, "`trigger` is a string"),
         ("workfile/deliver", {"trigger": "shop.paid", "payload": {}, "delivery": "x"}, "Did you mean|no argument"),
         ("workfile/decide", {"on": "charge", "actor": "dana", "decide": "reissue"}, "nothing is held"),
         ("workfile/cancel", {"why": "x"}, "no argument `why`"),
@@ -244,16 +244,16 @@ async def test_the_console(client: Client, folder: Folder) -> None:
     await say(client, "back")
     await client.stopped("step")
     for line, words in [
-        ("advance", "write `advance"),
+        ("advance", "Write `advance"),
         ("advance never", "never"),
-        ("deliver", "write `deliver"),
-        ("deliver shop.paid {", "no YAML"),
-        ("decide", "write `decide"),
+        ("deliver", "Write `deliver"),
+        ("deliver shop.paid {", "not YAML"),
+        ("decide", "Write `decide"),
         ("decide x reissue", "nothing is held"),
         ("back 3", "takes nothing"),
         ("resume", "is up"),
         ("history all", "takes a count"),
-        ("goto x", "write `goto"),
+        ("goto x", "Write `goto"),
         ("nothing.here", "nothing"),
     ]:
         with pytest.raises(Failed, match=words):

@@ -89,11 +89,11 @@ async def test_the_order_of_a_start(client: Client, folder: Folder) -> None:
         ([], "threads", None, "`initialize` comes before"),
         (["initialize"], "initialize", {}, "comes once"),
         (["initialize"], "launch", {}, "`program` is missing"),
-        (["initialize"], "launch", {"program": 5}, "`program` is a text"),
+        (["initialize"], "launch", {"program": 5}, "`program` is a string"),
         (["initialize"], "launch", {"program": "x.workfile.yaml", "inputs": []}, "`inputs` is a map"),
         (["initialize"], "launch", {"program": "x.workfile.yaml", "seed": "1"}, "`seed` is a whole number"),
         (["initialize"], "launch", {"program": "x.workfile.yaml", "stopOnEntry": 1}, "`stopOnEntry` is true or false"),
-        (["initialize"], "launch", {"program": "x.workfile.yaml"}, "cannot read"),
+        (["initialize"], "launch", {"program": "x.workfile.yaml"}, "Cannot read"),
         (["initialize"], "launch", {"program": "x\x00y"}, "null character"),
         (["initialize"], "attach", {}, "lacks its argument `history`"),
         (["initialize"], "attach", {"history": "x.history.jsonl"}, "cannot be read"),
@@ -211,7 +211,7 @@ async def test_requests_after_the_end(client: Client, folder: Folder) -> None:
     await client.begin(program=folder.main, inputs=INPUTS)
     await client.event("terminated")
     for command, arguments in [("continue", {"threadId": 1}), ("restart", {}), ("launch", {"program": folder.main})]:
-        with pytest.raises(Failed, match="the session has ended"):
+        with pytest.raises(Failed, match="The session has ended"):
             await client.request(command, **arguments)
     assert (await client.timeline())["status"] == "succeeded"  # a panel may still ask
     await client.request("terminate")

@@ -221,7 +221,7 @@ async def test_stop_at_end_stands_once_more(client: Client, folder: Folder) -> N
     assert stop["text"] == "the run has its outcome"
     assert await client.where() == "main"
     assert (await client.scope("Run"))["result"] == '{paid: "timeout"}'
-    with pytest.raises(Failed, match="the run is over"):
+    with pytest.raises(Failed, match="The run is over"):
         await client.request("workfile/crash")
     await client.go("stepBack", "step")
     await client.go("continue", "pause")
@@ -253,7 +253,7 @@ async def test_restart_reads_the_files_anew_and_breakpoints_follow(client: Clien
     changed = await client.event("breakpoint")
     assert (changed["breakpoint"]["verified"], changed["breakpoint"]["line"]) == (True, line - 1)
     assert (
-        changed["breakpoint"]["message"] == f"line {line} is no step's own: the breakpoint stands on the step `charge`"
+        changed["breakpoint"]["message"] == f"Line {line} begins no step: the breakpoint stands on the step `charge`."
     )
     await client.stopped("breakpoint")
     assert (await client.frames())[0]["line"] == line - 1

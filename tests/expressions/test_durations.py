@@ -129,7 +129,7 @@ def test_explanations_end_as_sentences_do(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("2030-13-01T00:00:00Z", "`2030-13-01T00:00:00Z` is no time that exists; check the month"),
+        ("2030-13-01T00:00:00Z", "`2030-13-01T00:00:00Z` is not a time that exists; check the month"),
         ("2030-12-01T00:00:00", "has no offset from UTC; write `2030-12-01T00:00:00Z`"),
         ("2030-12-01", "is a date without a time"),
         ("2030-12-1 noon", "is not a timestamp"),

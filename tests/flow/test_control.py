@@ -123,7 +123,7 @@ def test_an_action_of_a_called_workflow_is_shown_in_its_file(path: Path) -> None
     )
     text = f"recovery: {{ redo: this_step, {STOP}, then: hold }}\nsteps:\n  - c: {{ wf.call: child }}\n"
     (finding,) = check(path, text, "redo-unsafe")
-    assert "`a of child` succeeds" in finding.message
+    assert "`a` of `child` succeeds" in finding.message
     assert finding.related[0].path == str(child)
     assert finding.related[0].range.start_line == 4
 

@@ -75,7 +75,7 @@ def test_an_unknown_scope_is_refused_with_the_known_ones(capsys: pytest.CaptureF
     ("name", "words"),
     [
         ("missing.workfile.yaml", "cannot read"),
-        ("other.txt", "is no Workfile"),
+        ("other.txt", "is not a Workfile"),
         ("empty.workfile.yaml", "has nothing to draw"),
     ],
 )

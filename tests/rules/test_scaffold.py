@@ -43,7 +43,7 @@ def test_it_writes_a_rule_with_its_page_and_a_case(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
-        ("SlowWait", "document.durable", "no name of a rule"),
+        ("SlowWait", "document.durable", "not a name of a rule"),
         ("redo-unsafe", "document.control", "already"),
         ("slow-wait", "document.durabel", "document.durable"),
     ],

@@ -358,7 +358,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     other.execute("create table t (x)")
     other.commit()
     other.close()
-    with pytest.raises(StoreError, match="is no store"):
+    with pytest.raises(StoreError, match="is not a store"):
         SqliteStore(str(tmp_path / "other.sqlite"))
 
 

@@ -112,8 +112,8 @@ CASES: list[tuple[str, list[Place], Any]] = [
     ("[a]\nb: 1\n", [(2, 1, 2, 5, "does not belong to the value above")], ["a"]),
     ("a: 1\n... x\n", [(2, 1, 2, 6, "after the end of the document")], {"a": 1}),
     # Keys and tags that YAML allows and a Workfile does not.
-    ("a: 1\nb: 2\na: 3\n", [(3, 1, 3, 2, "The key `a` stands twice")], {"a": 1, "b": 2}),
-    ("1: a\n1.0: b\n'1': c\ntrue: d\n", [(2, 1, 2, 4, "stands twice")], {1: "a", "1": "c"}),
+    ("a: 1\nb: 2\na: 3\n", [(3, 1, 3, 2, "The key `a` appears twice")], {"a": 1, "b": 2}),
+    ("1: a\n1.0: b\n'1': c\ntrue: d\n", [(2, 1, 2, 4, "appears twice")], {1: "a", "1": "c"}),
     ("a: &x {b: 1}\nc: {<<: *x, d: 2}\n", [(2, 5, 2, 7, "Merge keys (`<<`)")], None),
     ("a: !foo bar\n", [(1, 4, 1, 8, "The tag `!foo` is not allowed")], {"a": "bar"}),
     ("a: !!set {b}\n", [(1, 4, 1, 9, "The tag `!!set`")], {"a": {"b": None}}),
@@ -245,7 +245,7 @@ def test_rules_are_named() -> None:
 
 def test_related_places() -> None:
     duplicate = read("a: 1\nb: 2\na: 3\n").problems[0]
-    assert duplicate.related == ((0, 1, "it stands here first"),)
+    assert duplicate.related == ((0, 1, "first here"),)
     conflict = read("<<<<<<< a\nx: 1\n=======\n>>>>>>> b\n").problems[0]
     assert [text for *_, text in conflict.related] == ["the conflict goes on here", "the conflict ends here"]
     recursive = read("a: &x [*x]\n").problems[0]

@@ -126,7 +126,7 @@ async def body_of(request: Request, known: tuple[str, ...], needed: tuple[str, .
     try:
         body = read_ijson(bytes(data))
     except (NotJson, NotIJson) as error:
-        raise invalid(f"the body is no JSON that every reader understands alike: {error}") from None
+        raise invalid(f"the body is not JSON that every reader understands alike: {error}") from None
     if not isinstance(body, dict):
         raise invalid("the body is a JSON object")
     for name in body:
@@ -142,5 +142,5 @@ def text_in(body: dict[str, Any], name: str, limit: int = 1_000) -> str:
     """A text of a body. Raises ``Refusal``."""
     value = body.get(name)
     if not isinstance(value, str) or not value or len(value) > limit:
-        raise invalid(f"`{name}` is a text of 1 to {limit} characters")
+        raise invalid(f"`{name}` is a string of 1 to {limit} characters")
     return value

@@ -234,23 +234,23 @@ def test_a_crash_that_never_comes_is_an_error_of_the_scenario(workfile: Run, put
     ("arguments", "words"),
     [
         (("none.workfile.yaml",), "cannot read `none.workfile.yaml`: there is no such file"),
-        (("sell.scenario.yaml",), "is no Workfile; play it with `--scenario`"),
-        (("connectors/shop.connector.yaml",), "`connectors/shop.connector.yaml` is no Workfile"),
+        (("sell.scenario.yaml",), "is not a Workfile; play it with `--scenario`"),
+        (("connectors/shop.connector.yaml",), "`connectors/shop.connector.yaml` is not a Workfile"),
         (("sell.workfile.yaml", "--scenario", "none.scenario.yaml"), "cannot read `none.scenario.yaml`"),
         (("sell.workfile.yaml", "--input", "amount"), "is not of the form NAME=YAML"),
         (("sell.workfile.yaml", "--input", "amount="), "has no value"),
-        (("sell.workfile.yaml", "--input", "amount=[1"), "is no YAML"),
+        (("sell.workfile.yaml", "--input", "amount=[1"), "is not YAML"),
         (("sell.workfile.yaml", "--until", "soon"), "`soon` is not a duration"),
         (("sell.workfile.yaml", "--until", "2020-01-01T00:00:00Z"), "before the start"),
         (("sell.workfile.yaml", "--trigger", "none.yaml"), "cannot read `none.yaml`"),
         (("sell.workfile.yaml", "--seed", "x"), "not a valid integer"),
-        (("sell.workfile.yaml", "--format", "xml"), "'xml' is not one of"),
+        (("sell.workfile.yaml", "--format", "xml"), "`xml` is not one of"),
         (
             ("sell.workfile.yaml", "--input", "amount=5", "--store", "sell.workfile.yaml"),
-            "is no store of workflow runs|cannot be used",
+            "is not a store of workflow runs|cannot be used",
         ),
         (("sell.workfile.yaml", "--input", "amount=5", "--history", "none/x.jsonl"), "cannot write the history"),
-        ((), "Missing argument"),
+        ((), "missing argument"),
     ],
     ids=lambda value: str(value)[-40:],
 )
@@ -277,7 +277,7 @@ def test_a_payload_that_nothing_takes_is_refused(workfile: Run, put: Put, comman
     put("t.json", "{}")
     ran = workfile(command, "sell.workfile.yaml", "--input", "amount=1", "--trigger", "t.json")
     assert (ran.code, ran.out) == (2, "")
-    assert "`sell` has no root `trigger`, so that nothing takes the payload: leave it out" in ran.err
+    assert "`sell` has no root `trigger`, so nothing takes the payload: leave it out" in ran.err
 
 
 def test_a_run_that_goes_round_is_one_line(workfile: Run, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +292,7 @@ def test_a_run_that_goes_round_is_one_line(workfile: Run, put: Put, monkeypatch:
 def test_a_file_of_another_kind_is_no_scenario(workfile: Run, name: str) -> None:
     ran = workfile("run", "sell.workfile.yaml", "--scenario", name)
     assert (ran.code, ran.out) == (2, "")
-    assert f"`{name}` is no scenario: its name must end in `.scenario.yaml`" in ran.err
+    assert f"`{name}` is not a scenario: its name must end in `.scenario.yaml`" in ran.err
 
 
 def test_the_timeline_tells_crashes(run: Run, folder: Path) -> None:

@@ -139,7 +139,7 @@ def test_cancel(workfile: Run) -> None:
         ("back", "this is the beginning"),
         ("resume", "the executor is up"),
         ("deliver paid {}", "write `deliver connector.trigger PAYLOAD`"),
-        ("deliver shop.paid {", "is no YAML"),
+        ("deliver shop.paid {", "is not YAML"),
         ("decide receipt", "write `decide PATH DECISION`"),
         ("history -1", "a count of at least 1"),
     ],

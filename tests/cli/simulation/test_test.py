@@ -90,7 +90,7 @@ def test_a_folder_without_scenarios(workfile: Run, put: Put) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [("none", "there is no such file or folder"), ("sell.workfile.yaml", "is no scenario")]
+    ("path", "words"), [("none", "there is no such file or folder"), ("sell.workfile.yaml", "is not a scenario")]
 )
 def test_a_path_that_cannot_be_tested(workfile: Run, path: str, words: str) -> None:
     ran = workfile("test", path)

@@ -154,7 +154,7 @@ def test_what_an_event_leads_to_is_a_world_of_its_own() -> None:
     """Both branches are explored as fully: with a crash and another answer after the event."""
     found = explored(EVENT)
     assert found.never == []
-    assert found.worlds == ["nothing goes otherwise", "`lab.ping` comes in time"]
+    assert found.worlds == ["nothing deviates", "`lab.ping` comes in time"]
     for path in ("then.(then).yes", "then.(else).no"):
         assert outcomes(found, path, "after", "action.dispatched") == ["succeeded"]
         assert found.summary.cells[path, "after", "action.failed"].outcomes["failed"]

@@ -204,11 +204,11 @@ def test_a_changed_value_is_corrupt(story: list[Json], number: int) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b'{"seq":1', "is no JSON"),
+        (b'{"seq":1', "is not JSON"),
         (b'{"seq":1,"seq":2}', "twice"),
-        (b'{"seq":NaN}', "is no number"),
-        (b"\xff", "is no JSON"),
-        (b"[1]", "is no record"),
+        (b'{"seq":NaN}', "is not a number"),
+        (b"\xff", "is not JSON"),
+        (b"[1]", "is not a record"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"seq":3}', "lacks its `digest`"),
     ],

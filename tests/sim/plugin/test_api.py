@@ -106,7 +106,7 @@ def test_a_prepared_run_can_be_run_many_times(sell: Path) -> None:
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"input": {}}, "`input` is no part of a scenario. Did you mean `inputs`?"),
+        ({"input": {}}, "`input` is not a key that can be given here. Did you mean `inputs`?"),
         ({"inputs": 3}, "`inputs`"),
         ({"until": "soon"}, "`soon`"),
         ({"actions": {"shop.charg": {"succeed": None}}}, "Did you mean `shop.charge`?"),
@@ -122,7 +122,7 @@ def test_what_no_scenario_can_say(sell: Path, parts: dict[str, Any], words: str)
 
 
 def test_a_map_names_no_workfile(sell: Path) -> None:
-    with pytest.raises(CannotSimulate, match="`workfile` is no part of a scenario"):
+    with pytest.raises(CannotSimulate, match="`workfile` is not a key that can be given here"):
         simulate(sell, {"workfile": "x"})
 
 
