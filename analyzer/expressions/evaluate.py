@@ -180,7 +180,7 @@ class _Evaluation:
     @staticmethod
     def _item(value: Any, index: Any) -> Value:
         if value is None:
-            raise Fault(NULL_MEMBER, "a part of null is read; test for null before, or use `?.` or `??`")
+            raise Fault(NULL_MEMBER, "something is read from null; test for null before, or use `?.` or `??`")
         if isinstance(value, list):
             if type(index) is not int:
                 raise Fault(KIND, f"an index of a list is an integer, not {a_kind(index)}")
@@ -298,7 +298,7 @@ def _member(value: Value, name: str) -> Value:
         except KeyError:
             raise Fault(MISSING_MEMBER, f"there is no member `{_short(name)}` here") from None
     if value is None:
-        message = f"`{_short(name)}` is read of null; test for null before, or use `?.` or `??`"
+        message = f"`{_short(name)}` is read from null; test for null before, or use `?.` or `??`"
         raise Fault(NULL_MEMBER, message)
     raise Fault(KIND, f"`{_short(name)}` is read of {a_kind(value)}, which has no members")
 
