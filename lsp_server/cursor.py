@@ -8,7 +8,7 @@ everything about what may stand there. Of a large file only the head and the ste
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 MARK: Final = "zzcursorzz"
@@ -37,7 +37,8 @@ class Cursor:
 
     ``start`` to ``end`` is the word at the cursor, which a completion replaces. ``text`` is the finished text, or part
     of it, and ``mark`` the offset in it where the word begins. ``before`` are the ids of the steps that were left out
-    before the one at hand, in order; None when nothing was. ``quoted`` tells whether the word stands in quotes.
+    before the one at hand, in order; None when nothing was. ``quoted`` tells whether the word stands in quotes,
+    ``tight`` that it stands right behind the colon of a key, where YAML wants a blank.
     """
 
     kind: Kind
@@ -50,6 +51,7 @@ class Cursor:
     quoted: bool = False
     flow: bool = False
     colon: bool = False
+    tight: bool = False
 
 
 @dataclass(slots=True)
@@ -173,9 +175,11 @@ def _structure(text: str, offset: int, line: _Line) -> Cursor | None:
         word += quote
     if bracket and not rest.strip():
         word += _closers(text, line, offset)
-    if head.endswith(":"):
+    tight = head.endswith(":")
+    if tight:
         word = " " + word
-    return _finished(kind, text, start, end, prefix, word, quoted=bool(quote), flow=bool(bracket), colon=colon)
+    found = _finished(kind, text, start, end, prefix, word, quoted=bool(quote), flow=bool(bracket), colon=colon)
+    return replace(found, tight=tight)
 
 
 def _kind(head: str, bracket: str, markers: int) -> Kind | None:

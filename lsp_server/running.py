@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lsprotocol import types
 
+from analyzer.report.common import plural
 from analyzer.workspace.files import file_kind
 from lsp_server.features.code_lenses import scenarios_of, version_of
 from lsp_server.protocol import INVALID_PARAMS, Refused
@@ -121,7 +122,9 @@ def explore(server: WorkfileServer, arguments: list[Any], token: Token) -> Work:
         kind = _EXPLORE_OPTIONS.get(name)
         if kind is None or type(value) is not kind:
             known = ", ".join(f"`{each}`" for each in _EXPLORE_OPTIONS)
-            raise Refused(f"`{name}` is no option of an exploration, or of another kind: {known}.", INVALID_PARAMS)
+            raise Refused(
+                f"`{name}` is not an option of an exploration, or is of another kind: {known}.", INVALID_PARAMS
+            )
         given += [f"--{name}", path_of(str(value)) if name == "scenario" else str(value)]
     return _explore(server, path, given, token)
 
@@ -135,7 +138,7 @@ async def _explore(server: WorkfileServer, path: str, given: list[str], token: T
     findings = report.get("findings", [])
     told = "nothing is broken" if not findings else f"{len(findings)} found: {findings[0].get('message')}"
     extent = "" if report.get("complete") else ", not complete"
-    _tell(server, f"{_name(path)}: {report.get('states')} states{extent}; {told}", done.code == 0)
+    _tell(server, f"{_name(path)}: {plural(report['states'], 'state')}{extent}; {told}", done.code == 0)
     return report
 
 

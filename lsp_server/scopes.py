@@ -12,7 +12,7 @@ from analyzer.expressions.typing import ExpressionTyper
 from analyzer.expressions.walk import children
 from analyzer.incremental.parts import Part, Parts
 from analyzer.incremental.splice import last_before
-from analyzer.model.nodes import Handler, Step, Workflow
+from analyzer.model.nodes import Handler, State, Step, Workflow
 from analyzer.model.problems import Problems
 from analyzer.model.typing import ERROR_TYPE, WorkflowTyper
 from analyzer.model.values import ValueTyper
@@ -180,6 +180,19 @@ class Scopes:
     def env_inside(self, root: Expr, target: Expr, env: Env) -> Env:
         """The scope at ``target``, a part of ``root``."""
         return env_inside(root, target, env, self._quiet)
+
+
+def unbound_at(step: Step | None) -> Iterator[tuple[list[Step], int]]:
+    """What is not bound yet before a step, innermost list first: each list around it, in order, and the position from
+    which on its steps are not: the one that the step is, or stands in, and those after it.
+
+    A scope is the same for a whole list, and has all of its names once the list has been typed.
+    """
+    while step is not None:
+        owner = step.parent.owner
+        ordered = owner.all_steps if isinstance(owner, State) else step.parent.steps
+        yield ordered, ordered.index(step)
+        step = owner if isinstance(owner, Step) else None
 
 
 def env_inside(root: Expr, target: Expr, env: Env, typer: ExpressionTyper) -> Env:

@@ -137,11 +137,12 @@ class WorkfileServer(LanguageServer):
         """Files changed on disk; they are looked at once no more of them come."""
         for event in events:
             self._changed_files[path_of(event.uri)] = None
-        self.after("files", SETTLE_S, self._take_changed_files)
+        self.after("files", SETTLE_S, self.take_changed_files)
 
-    def _take_changed_files(self) -> None:
+    def take_changed_files(self) -> None:
+        """Look at the files that have changed on disk; a request is answered from what was told before it."""
         changed, self._changed_files = self._changed_files, {}
-        if self.files.files_changed(changed):
+        if changed and self.files.files_changed(changed):
             self.refresh()
 
     # ---- diagnostics -----------------------------------------------------------------------------

@@ -280,7 +280,8 @@ class Workspace:
             # As on the command line nothing is found under it; but a file that is not checked must not look clean.
             message = f"Nothing is checked here until the configuration is mended: {faults[0]}"
             told = Finding(path, NOT_CHECKED, NOT_CHECKED, "error", message, Range(1, 1, 1, 1))
-            return Checked((told,), frozenset(), True)
+            about = {each for each in (project.config.path, *project.config.connectors) if each is not None}
+            return Checked((told,), frozenset(about), True)
         result = check_file(project, path)
         analysis = engine_for(project).analysis(path) if file_kind(path) == "workflow" else None
         self._note(project, path, result.dependencies, None if analysis is None else analysis.workflow)

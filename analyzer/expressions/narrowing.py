@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from analyzer.expressions.ast import Binary, Expr, Filter, Index, ListLiteral, Literal, Member, Unary
-from analyzer.expressions.scope import REFERENCES, Env, Facts, Key, join_facts, reference_key, set_fact
+from analyzer.expressions.scope import NO_FACTS, REFERENCES, Env, Facts, Key, join_facts, reference_key, set_fact
 from analyzer.expressions.types import (
     NEVER,
     NULL,
@@ -17,6 +17,7 @@ from analyzer.expressions.types import (
     join_all,
     same,
 )
+from analyzer.language.suggest import nearest
 
 
 class Narrowing:
@@ -71,6 +72,11 @@ class Narrowing:
                 return None
             here = env.with_facts(facts)
             type_ = self.type_of(other, here)
+            if isinstance(side, Literal) and self._meant(other, side, here) is not None:
+                continue
+            near = self._meant(side, other, here) if isinstance(other, Literal) else None
+            if near is not None:
+                type_ = constant(near)
             if equal:
                 facts = self.narrow_to(side, type_, here)
                 continue
@@ -78,6 +84,15 @@ class Narrowing:
             if constant_value:
                 facts = self.narrow_not(side, value, here)
         return facts
+
+    def _meant(self, side: Expr, literal: Literal, env: Env) -> str | None:
+        """What a literal that is compared with ``side`` was meant to be, so that nothing follows from a slip."""
+        if not isinstance(literal.value, str):
+            return None
+        values = self.type_of(side, env).values
+        if values is None or literal.value in values:
+            return None
+        return meant(constant(literal.value), self.type_of(side, env.with_facts(NO_FACTS)))
 
     def _membership(self, left: Expr, right: ListLiteral, truth: bool, env: Env) -> Facts | None:
         items = [self.type_of(item, env) for item in right.items]
@@ -196,7 +211,10 @@ def _together(facts: Facts, root: Key, parent: Type) -> Facts | None:
     found = {**facts}
     for name, field in parent.fields.items():
         type_ = known.get(name) or field_type(field, name)
-        narrowed = meet(type_, join_all(way.get(name, NULL) for way in left))
+        there = join_all(way.get(name, NULL) for way in left)
+        # Of what is not known, nothing is left to say once the ways without it are out: it may be null for itself.
+        untold = there.kind == "any" and type_.kind == "any" and not there.nullable
+        narrowed = there if untold else meet(type_, there)
         if narrowed.kind == "never":
             return None
         if not same(narrowed, type_):
@@ -211,6 +229,14 @@ def single(type_: Type) -> tuple[bool, Any]:
     if type_.values is not None and len(type_.values) == 1 and not type_.nullable:
         return True, type_.values[0]
     return False, None
+
+
+def meant(constant_type: Type, other: Type) -> str | None:
+    """The string of ``other`` that one constant, which is none of its, is nearly: a slip in writing it."""
+    there, value = single(constant_type)
+    if not there or not isinstance(value, str) or other.values is None or value in other.values:
+        return None
+    return nearest(value, [each for each in other.values if isinstance(each, str)])
 
 
 def may_be_settled(left: Type, right: Type) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from analyzer.expressions.ast import Expr, Filter, Member
+from analyzer.expressions.ast import Binary, Expr, Filter, Literal, Member
 from analyzer.expressions.filters import FILTERS
+from analyzer.expressions.narrowing import meant
 from analyzer.expressions.types import Reason, Type, because, describe
 from analyzer.language.suggest import hint, nearest
 from analyzer.language.words import shown
@@ -163,6 +164,32 @@ class Reports:
             fixes = (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, near),)),)
         self.report("unknown-member", (expr.name_start, expr.name_end), site, message, fixes=fixes)
 
+    def unknown_index(self, expr: Expr, name: str, target: Type, site: Site) -> None:
+        """Report a constant index that no member has."""
+        message = f"There is no member `{name}`.{hint(name, target.fields)}"
+        self.report(
+            "unknown-member", expr, site, message, fixes=self._instead(expr, nearest(name, target.fields), site)
+        )
+
+    def _instead(self, expr: Expr, near: str | None, site: Site) -> tuple[FixDraft, ...]:
+        """Write another string in place of a literal, in its quotes."""
+        quote = site.scalar.text[expr.start : expr.start + 1]
+        if near is None or not isinstance(expr, Literal) or quote not in ("'", '"') or quote in near or "\\" in near:
+            return ()
+        first, last = site.span(expr.start, expr.end)
+        return (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, f"{quote}{near}{quote}"),)),)
+
+    def never_equal(self, expr: Binary, left: Type, right: Type, site: Site) -> None:
+        """Report an equality of what is never equal; a constant that is nearly one of the other side's is a slip."""
+        advice = ""
+        fixes: tuple[FixDraft, ...] = ()
+        for side, own, other in ((expr.left, left, right), (expr.right, right, left)):
+            near = meant(own, other)
+            if near is not None:
+                advice, fixes = f" Did you mean `{near}`?", self._instead(side, near, site)
+        reason = f"`{describe(left)}` never equals `{describe(right)}`"
+        self.settled(expr, expr.op == "!=", site, reason, advice, fixes)
+
     def unknown_filter(self, expr: Filter, site: Site) -> None:
         near = nearest(expr.name, FILTERS)
         fixes: tuple[FixDraft, ...] = ()
@@ -173,8 +200,11 @@ class Reports:
         where = (expr.name_start, expr.name_end)
         self.report("unknown-filter", where, site, f"There is no filter `{expr.name}`.{suffix}", fixes=fixes)
 
-    def settled(self, expr: Expr, truth: bool, site: Site, reason: str) -> None:
+    def settled(
+        self, expr: Expr, truth: bool, site: Site, reason: str, advice: str = "", fixes: tuple[FixDraft, ...] = ()
+    ) -> None:
+        """Report an expression that always comes out the same."""
         rule = "always-true" if truth else "never-true"
         fault = self.may_fault
-        self.report(rule, expr, site, f"This is always {str(truth).lower()}: {reason}.")
+        self.report(rule, expr, site, f"This is always {str(truth).lower()}: {reason}.{advice}", fixes=fixes)
         self.may_fault = fault

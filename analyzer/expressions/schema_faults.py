@@ -20,7 +20,7 @@ from analyzer.expressions.schema_plain import (
     resolve_local,
 )
 from analyzer.expressions.short_types import Json, ShortTypeError, read_short_type
-from analyzer.language.suggest import distance, hint
+from analyzer.language.suggest import distance, hint, nearest
 from analyzer.language.words import shown
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence, is_broken
 
@@ -379,8 +379,10 @@ class _Checker:
         for node, reference in self.references:
             if resolve_local(root, reference) is None:
                 known: Json = root.get("$defs") or root.get("definitions") or {} if isinstance(root, dict) else {}
-                near = hint(reference.rpartition("/")[2], known)
-                self.report(node, f"`{shown(reference)}` is not in this schema.{near or ' Declare it under `$defs`.'}")
+                place, slash, name = reference.rpartition("/")
+                near = nearest(name, known)
+                advice = "Declare it under `$defs`." if near is None else f"Did you mean `{place}{slash}{near}`?"
+                self.report(node, f"`{shown(reference)}` is not in this schema. {advice}")
                 bad.add(reference)
         targets = {reference: resolve_local(root, reference) for _, reference in self.references}
         edges = {reference: _in_place(target) for reference, target in targets.items() if target is not None}

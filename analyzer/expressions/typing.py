@@ -52,7 +52,6 @@ from analyzer.expressions.types import (
     sentence,
 )
 from analyzer.expressions.walk import same_chain
-from analyzer.language.suggest import hint
 from analyzer.language.words import shown
 from analyzer.model.problems import Problems
 from analyzer.syntax.nodes import Scalar
@@ -360,9 +359,7 @@ class ExpressionTyper(Reports):
                     self.read(field.source)
                 return field_type(field, name)
             if target.additional is None:
-                self.report(
-                    "unknown-member", expr.index, site, f"There is no member `{name}`.{hint(name, target.fields)}"
-                )
+                self.unknown_index(expr.index, name, target, site)
                 return ANY
             return target.additional
         self._mark_inside(target)
@@ -497,7 +494,7 @@ class ExpressionTyper(Reports):
             bare = env.with_facts(NO_FACTS)
             left, right = self.quiet_type(expr.left, bare), self.quiet_type(expr.right, bare)
         if not can_be_equal(left, right):
-            self.settled(expr, expr.op == "!=", site, f"`{describe(left)}` never equals `{describe(right)}`")
+            self.never_equal(expr, left, right, site)
         elif single(left)[0] and single(right)[0]:
             self.settled(expr, expr.op == "==", site, "both sides are the same constant")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from analyzer.expressions.narrowing import meant
 from analyzer.expressions.reports import Site
 from analyzer.expressions.scope import Binding, Env, Facts, all_facts, join_facts, settled
 from analyzer.expressions.type_changes import bounded
@@ -29,7 +30,7 @@ from analyzer.expressions.types import (
 )
 from analyzer.language.vocabulary import WAIT_STATUSES
 from analyzer.model.nodes import Call, Step, StepList
-from analyzer.model.reading import is_template
+from analyzer.model.reading import is_template, rename_fix
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken
 
 if TYPE_CHECKING:
@@ -196,35 +197,42 @@ def _union(
     """The union of branches; ``rest`` are the facts of the way that takes none of them, if there is one."""
     step.may_fail = typer.expressions.may_fault or any(map(typer.escapes.from_list, step.lists))
     live = [branch for branch in branches if branch[2] is not None]
+    told = [branch for branch in live if not _is_untold(branch[0])] or live
     fields: dict[str, Field] = {}
     for _, names, _ in branches:
         for name in names:
             if name not in fields:
-                fields[name] = _union_field(typer, step, name, live, branches, rest is not None)
+                fields[name] = _union_field(typer, step, name, told, branches, rest is not None)
     facts = rest
-    for branch in live:
+    for branch in told:
         facts = join_facts(facts, branch[2])
     if not live and rest is None:
         return NEVER, facts
-    ways = [{name: binding.type for name, binding in names.items()} for _, names, _ in live]
+    ways = [{name: binding.type for name, binding in names.items()} for _, names, _ in told]
     if rest is not None:
         ways.append({})
     type_ = Type("object", fields=fields, closed=True, ways=tuple(ways) if 1 < len(ways) <= MAX_WAYS else ())
     return type_, facts
 
 
+def _is_untold(steps: StepList) -> bool:
+    """Whether it is not known how a list ends."""
+    return any(step.is_untold and "when" not in step.keys for step in steps.steps)
+
+
 def _union_field(
     typer: WorkflowTyper,
     step: Step,
     name: str,
-    live: list[Branch],
+    told: list[Branch],
     branches: list[Branch],
     rest: bool,
 ) -> Field:
-    having = [names[name] for _, names, _ in live if name in names]
+    live = [names for _, names, end in branches if end is not None]
+    having = [names[name] for names in live if name in names]
     type_ = join_all(binding.type for binding in having)
     source = next(names[name].source for _, names, _ in branches if name in names)
-    without = next((steps for steps, names, _ in live if name not in names), None)
+    without = next((steps for steps, names, _ in told if name not in names), None)
     if without is not None:
         key = without.entry.key if without.entry is not None else step.anchor_node
         text = f"`{step.id}.{name}` is null when `{step.id}` takes {_branch_words(without)}"
@@ -235,7 +243,7 @@ def _union_field(
             words = f"`{step.id}` takes another branch than the one that binds it"
         text = f"`{step.id}.{name}` is null when {words}"
         return Field(type_.with_null(typer.reason(text, step.anchor_node)), False, source)
-    return Field(type_, False, source)
+    return Field(type_ if len(having) == len(live) else ANY, False, source)
 
 
 def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
@@ -269,10 +277,13 @@ def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
 
 def _check_case(typer: WorkflowTyper, key: Scalar, value: object, type_: Type) -> None:
     if not can_be_equal(constant(value), type_) and not typer.expressions.dead and not is_template(key):
+        near = meant(constant(value), type_)
         typer.problems.report(
             "never-true",
             key,
-            f"This case is never taken: `{describe(type_)}` never equals `{describe(constant(value))}`.",
+            f"This case is never taken: `{describe(type_)}` never equals `{describe(constant(value))}`."
+            + (f" Did you mean `{near}`?" if near is not None else ""),
+            fixes=[] if near is None else [rename_fix(key, near)],
         )
 
 

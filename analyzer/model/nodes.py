@@ -151,6 +151,12 @@ class Step:
         return self.entry.key
 
     @property
+    def is_untold(self) -> bool:
+        """Whether what it does is not known: its subject is a construct that there is not. It may end the run."""
+        key = None if self.kind or self.subject is None else self.subject.key
+        return isinstance(key, Scalar) and key.text.startswith("wf.")
+
+    @property
     def anchor_node(self) -> Node:
         """Where step-level findings stand: the subject key, else the id."""
         return self.subject.key if self.subject is not None else self.entry.key

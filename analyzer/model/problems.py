@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from analyzer.findings import Applicability
-from analyzer.syntax.nodes import Node
+from analyzer.syntax.nodes import Node, Scalar
 
 Span: TypeAlias = tuple[int, int]
+
+_MEANT: Final = re.compile(r"Did you mean `([^`]+)`\?")
+_QUOTED: Final = re.compile(r"`([^`]+)`")
+_BARE: Final = re.compile(r"[A-Za-z_][\w./-]*")
+_QUOTES: Final = {"plain": "", "single": "'", "double": '"'}
 
 
 class Place(NamedTuple):
@@ -84,7 +90,10 @@ class Problems:
         fixes: Sequence[FixDraft] = (),
         tags: tuple[str, ...] = (),
     ) -> None:
-        """Add one problem. Inside an alias use it relates to the anchored text and offers no fix there."""
+        """Add one problem. Inside an alias use it relates to the anchored text and offers no fix there.
+
+        What the message says is meant ("Did you mean …?") is offered as a fix, where no other is given.
+        """
         if isinstance(where, Node):
             start, end, origin = where.start, where.end, where.origin
         else:
@@ -97,7 +106,30 @@ class Problems:
         if origin is not None:
             places = (*places, (Place(origin.start, origin.end), "the anchored text that is used here"))
             fixes = ()
+        elif not fixes and isinstance(where, Scalar):
+            fixes = _suggested(where, message)
         self.items.append(Problem(rule, start, end, message, places, tuple(fixes), tags, origin))
+
+
+def _suggested(node: Scalar, message: str) -> tuple[FixDraft, ...]:
+    """The change that a message suggests for the scalar that it is about, or for the one word in it."""
+    meant = _MEANT.search(message)
+    value = node.value
+    if meant is None or not isinstance(value, str) or node.style not in _QUOTES or '"' in meant[1]:
+        return ()
+    words = _QUOTED.findall(message[: meant.start()])
+    if value in words:
+        text = meant[1]
+    elif words and value.count(words[0]) == 1:
+        text = value.replace(words[0], meant[1])
+    else:
+        return ()
+    bare = _BARE.fullmatch(text) is not None and text.lower() not in ("true", "false", "null")
+    quote = _QUOTES[node.style] or ("" if bare else '"')
+    if "\\" in text or (quote and quote in text):
+        return ()
+    edit = EditDraft(node.start, node.end, f"{quote}{text}{quote}")
+    return (FixDraft(f"Change to `{meant[1]}`", "unsafe", (edit,)),)
 
 
 def as_place(where: Node | Place, path: str = "") -> Place:

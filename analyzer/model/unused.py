@@ -23,7 +23,7 @@ def check_unused(workflow: Workflow, source: Source, reads: Reads, found: Proble
     inputs = [decl for decl in workflow.inputs.values() if decl not in reads and IDENTIFIER.match(decl.name)]
     steps = [step for step in all_steps(workflow) if _only_reads(step) and step not in reads]
     # Looking through all texts takes long, and mostly everything is read.
-    doubtful = _words_in_interpolations(workflow) if found.items and (inputs or steps) else frozenset()
+    doubtful = _words_in_interpolations(workflow) | _meant(found) if found.items and (inputs or steps) else frozenset()
     for decl in inputs:
         if decl.name in doubtful:
             continue
@@ -55,6 +55,12 @@ def _only_reads(step: Step) -> bool:
 
 
 _WORD: Final = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def _meant(found: Problems) -> frozenset[str]:
+    """The names that misspelt ones are told to be changed to."""
+    unknown = [each for each in found.items if each.rule in ("unknown-name", "unknown-member")]
+    return frozenset(edit.text for each in unknown for fix in each.fixes for edit in fix.edits)
 
 
 def _words_in_interpolations(workflow: Workflow) -> frozenset[str]:

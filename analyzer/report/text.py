@@ -29,6 +29,9 @@ class _Paint:
         return f"{style}{text}{_RESET}" if self._on else text
 
 
+_PLAIN = _Paint(False)
+
+
 def render(report: Report, *, colour: bool = False, width: int = MAX_WIDTH) -> str:
     """The whole report; ``width`` is the terminal's, in columns."""
     paint = _Paint(colour)
@@ -43,12 +46,18 @@ def render(report: Report, *, colour: bool = False, width: int = MAX_WIDTH) -> s
     return "\n".join(parts) + "\n"
 
 
-def render_finding(finding: Finding, lines: list[str], paint: _Paint, width: int) -> str:
-    """``path:line:column: severity rule: message``, the excerpt, related places, fixes, and an empty line."""
+def render_headline(finding: Finding, paint: _Paint = _PLAIN) -> str:
+    """``path:line:column: severity rule: message``."""
     place = finding.range
     where = paint(_BOLD, f"{printable(finding.path)}:{place.start_line}:{place.start_column}:")
     severity = paint(_SEVERITY_STYLE[finding.severity], finding.severity)
-    out = [f"{where} {severity} {paint(_BOLD, finding.rule)}: {printable(finding.message)}"]
+    return f"{where} {severity} {paint(_BOLD, finding.rule)}: {printable(finding.message)}"
+
+
+def render_finding(finding: Finding, lines: list[str], paint: _Paint, width: int) -> str:
+    """``path:line:column: severity rule: message``, the excerpt, related places, fixes, and an empty line."""
+    place = finding.range
+    out = [render_headline(finding, paint)]
     gutter = len(str(place.start_line))
     excerpt = render_excerpt(lines, place, max(20, width - gutter - 4))
     if excerpt is not None:

@@ -8,6 +8,7 @@ RULE = Rule(
     name="always-true",
     code="document.type",
     severity="warning",
+    fixable=True,
     summary="A comparison or case that always holds.",
     documentation="""\
 ## What it finds

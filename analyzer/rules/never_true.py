@@ -8,6 +8,7 @@ RULE = Rule(
     name="never-true",
     code="document.type",
     severity="warning",
+    fixable=True,
     summary="A comparison or case that can never hold.",
     documentation="""\
 ## What it finds

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from analyzer.report.common import plural
 from analyzer.workspace.project import forget_projects
 from lsp_server.dap.course import Place, first_place
 from lsp_server.dap.exceptions import Told
@@ -47,7 +48,8 @@ def open_history(session: Session, given: Arguments) -> Callable[[], None]:
 
     def begin() -> None:
         if history.cut:
-            session.say(f"{history.cut} records after the last durable boundary do not count: the executor died there")
+            left = plural(history.cut, "record")
+            session.say(f"left out: {left} after the last durable boundary, where the executor died")
         for each in history.withheld[:1]:
             session.say(f"values of this history are withheld, from record {each.seq} on (`{each.class_}`)")
         course.stand(0, False)

@@ -196,7 +196,7 @@ class Breakpoints:
                     changed.append(one)
                 elif file is None and one.verified:
                     one.verified = False
-                    one.message = "this Workfile is no part of the run"
+                    one.message = "this Workfile is not part of the run"
                     changed.append(one)
         for one in self.functions:
             before = one.verified

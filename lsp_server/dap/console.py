@@ -152,7 +152,7 @@ def where(session: Session) -> str:
     course, state = session.course, session.course.state
     if state.root is None:
         return "nothing has happened yet"
-    status = "down" if session.down else state.status
+    status = "down" if session.down else session.status
     words = f"{status} at {time_text(course.now)}, after record {course.count}"
     held = [f"`{each.id}` ({each.hold.reason})" for each in holds(state)]
     if held:

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from analyzer.expressions.ast import Expr
 from analyzer.expressions.evaluate import evaluate
 from analyzer.expressions.faults import Fault
-from lsp_server.dap.expressions import BadExpression, read_expression
+from analyzer.expressions.types import sentence
+from lsp_server.dap.expressions import BadExpression, check_filter, read_expression
 from lsp_server.dap.protocol import FILTERS
 from sim_runtime.core.frames import Attempt, Child, State
 from sim_runtime.history.paths import address_of
@@ -120,13 +121,14 @@ class Filters:
     def _add(self, name: Json, condition: Json) -> dict[str, Json]:
         if not isinstance(name, str) or name not in FILTERS:
             known = ", ".join(f"`{each}`" for each in FILTERS)
-            return {"verified": False, "message": f"there is no filter `{name}`; there are {known}"}
+            return {"verified": False, "message": f"There is no filter `{name}`; there are {known}."}
         expr: Expr | None = None
         if condition:
             try:
                 expr = read_expression(str(condition))
+                check_filter(str(condition))
             except BadExpression as error:
-                return {"verified": False, "message": str(error)}
+                return {"verified": False, "message": sentence(str(error))}
         self._set.setdefault(name, []).append(expr)
         return {"verified": True}
 

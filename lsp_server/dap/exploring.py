@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from analyzer.report.common import plural
 from lsp_server.dap.live import Live
 from lsp_server.dap.protocol import Refused
 
@@ -34,6 +35,6 @@ def explore_from(live: Live, cancelled: Callable[[], bool]) -> Json:
 def in_words(report: Json) -> str:
     """A report for people."""
     outcomes = ", ".join(f"{name} {count}" for name, count in report["outcomes"].items())
-    lines = [f"{report['states']} states; {outcomes or 'no outcome was reached'}"]
+    lines = [f"{plural(report['states'], 'state')}; {outcomes or 'no outcome was reached'}"]
     lines.extend(f"{each['kind']} at `{each['path']}`: {each['message']}" for each in report["findings"])
     return "\n".join(lines if report["complete"] else [*lines, "not everything was explored within the time"])

@@ -7,20 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analyzer.expressions.ast import Expr, Interpolation
+from analyzer.expressions.ast import Expr, Interpolation, Name
 from analyzer.expressions.evaluate import evaluate
 from analyzer.expressions.faults import Fault
 from analyzer.expressions.parser import parse_expression, parse_template
-from analyzer.expressions.scope import Env
-from analyzer.expressions.types import ANY
+from analyzer.expressions.reports import Site
+from analyzer.expressions.scope import Binding, Env
+from analyzer.expressions.types import ANY, INTEGER, STRING, Field, Type, record
 from analyzer.expressions.typing import ExpressionTyper
 from analyzer.expressions.values import Marked, Value, to_text
+from analyzer.model.names import NameFaults
 from analyzer.model.nodes import Step
 from analyzer.model.problems import Problems
 from analyzer.syntax.nodes import Scalar
 from analyzer.syntax.source import Source
 from lsp_server.dap.sources import Spot, WorkFile
-from lsp_server.scopes import RecordingTyper
+from lsp_server.scopes import RecordingTyper, unbound_at
 from sim_runtime.timeline import shown
 
 MAX_EXPRESSION: Final = 20_000
@@ -41,6 +43,18 @@ _REFUSED: Final = frozenset(
 _LOG_PART: Final = re.compile(r"\{\{(.*?)\}\}|\{([^{}]*)\}", re.DOTALL)
 _BRACES: Final = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 _HITS: Final = re.compile(r"\s*(>=|<=|==|=|>|<|%)?\s*([0-9]{1,9})\s*")
+
+#: What a condition of an exception filter reads.
+_ERROR: Final = record(
+    {
+        "code": Field(STRING.with_null()),
+        "message": Field(STRING.with_null()),
+        "details": Field(ANY),
+        "path": Field(STRING),
+        "reason": Field(STRING.with_null()),
+        "attempt": Field(INTEGER.with_null()),
+    }
+)
 
 Lookup = Callable[[str], Value]
 
@@ -149,11 +163,9 @@ class Checker:
 
     def check(self, text: str, spots: Sequence[Spot], boolean: bool) -> None:
         """Raises ``BadExpression`` for what can have no sense before one of the spots."""
-        bare = _BRACES.fullmatch(text)
-        source = "{{ " + (bare[1] if bare is not None else text).strip() + " }}"
         for spot in spots:
             if isinstance(spot.node, Step):
-                self._check(source, spot.node, boolean)
+                self._check(_in_braces(text), spot.node, boolean)
 
     def _check(self, text: str, step: Step, boolean: bool) -> None:
         if self._typer is None:
@@ -162,32 +174,49 @@ class Checker:
         typer = self._typer
         if step not in typer.before:
             return
-        env = _only_before(typer.before[step], step)
-        problems = Problems()
-        source = Source(text)
-        checker = ExpressionTyper(
-            source,
-            problems,
-            lambda expr, site, scope: typer.names.unknown(expr, site, scope, problems),
-            lambda _step: None,
+        lists = list(unbound_at(step))
+        hidden = {id(each) for steps, first in lists for each in steps[first:]}
+        names = NameFaults(self._file.workflow)  # stands where the step does, so that it can say what comes later
+        for steps, first in reversed(lists):
+            names.enter_list(steps)
+            names.enter_step(steps[first])
+        _refuse(text, _without(typer.before[step], hidden), boolean, names.unknown)
+
+
+def _refuse(text: str, env: Env, boolean: bool, unknown: Callable[[Name, Site, Env, Problems], Type]) -> None:
+    """Raises ``BadExpression`` for an expression that can have no sense in a scope."""
+    problems = Problems()
+    checker = ExpressionTyper(
+        Source(text), problems, lambda expr, site, scope: unknown(expr, site, scope, problems), lambda _step: None
+    )
+    found = checker.scalar_type(Scalar(0, len(text), text, text), env)
+    refused = next((each for each in problems.items if each.rule in _REFUSED), None)
+    if refused is not None:
+        raise BadExpression(refused.message)
+    if boolean and found is not ANY and found.kind not in ("boolean", "any", "never", "union"):
+        raise BadExpression(f"a condition is true or false, and this is a value of type `{found.kind}`")
+
+
+def _without(env: Env, hidden: set[int]) -> Env:
+    """A scope, and those around it, without what some steps bind."""
+    names = {name: each for name, each in env.names.items() if id(each.source) not in hidden}
+    return Env(None if env.parent is None else _without(env.parent, hidden), names, env.facts)
+
+
+def check_filter(text: str) -> None:
+    """Raises ``BadExpression`` for a condition of an exception filter that can have no sense: it reads ``error``."""
+
+    def unknown(expr: Name, site: Site, _env: Env, problems: Problems) -> Type:
+        problems.report(
+            "unknown-name",
+            site.span(expr.start, expr.end),
+            f"nothing is called `{expr.name}` here: a condition of a filter reads `error`",
         )
-        found = checker.scalar_type(Scalar(0, len(text), text, text), env)
-        refused = next((each for each in problems.items if each.rule in _REFUSED), None)
-        if refused is not None:
-            raise BadExpression(refused.message)
-        if boolean and found is not ANY and found.kind not in ("boolean", "any", "never", "union"):
-            raise BadExpression(f"a condition is true or false, and this is a value of type `{found.kind}`")
+        return ANY
+
+    _refuse(_in_braces(text), Env(None, {"error": Binding("error", _ERROR)}), True, unknown)
 
 
-def _only_before(env: Env, step: Step) -> Env:
-    """The scope before a step. The typer's is filled on as it goes through the list."""
-    names = {name: each for name, each in env.names.items() if not _is_later(each.source, step)}
-    return Env(env.parent, names, env.facts)
-
-
-def _is_later(source: object, step: Step) -> bool:
-    if not isinstance(source, Step):
-        return False
-    if source.parent is step.parent:
-        return source.index >= step.index
-    return source.parent.role == "steps" and step.parent.role == "on_enter"
+def _in_braces(text: str) -> str:
+    bare = _BRACES.fullmatch(text)
+    return "{{ " + (bare[1] if bare is not None else text).strip() + " }}"

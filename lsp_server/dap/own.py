@@ -67,8 +67,10 @@ def deliver(session: Session, given: Arguments, body: Callable[[Json], Json] | N
     plain_json(payload, "payload")
     known = live.definition.payloads
     if trigger not in known:
-        what = f"there are {', '.join(f'`{each}`' for each in known)}" if known else "no step waits for events"
-        raise Refused(f"no step waits for `{shown(trigger)}`: {what}.{hint(trigger, known)}")
+        what = ", ".join(f"`{each}`" for each in known) or "no event"
+        raise Refused(
+            f"no step waits for `{shown(trigger)}`: the steps of this run wait for {what}.{hint(trigger, known)}"
+        )
     _not_over(live)
     session.interrupt()
     session.keep()

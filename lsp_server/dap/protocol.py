@@ -174,7 +174,7 @@ FILTERS: Final[dict[str, tuple[str, str, bool]]] = {
     "hold": ("Holds", "The run needs an operator's decision.", True),
     "suspend": ("Suspension", "The run waits for a timer, an event, a child run, a retry or a delay.", False),
     "recovery": ("Recovery", "A recovery scope acts, before anything is compensated.", False),
-    "divergence": ("Divergence", "A history was decided otherwise than the Workfile would decide now.", True),
+    "divergence": ("Divergence", "The history was decided differently from what the Workfile would decide now.", True),
 }
 
 CAPABILITIES: Final[dict[str, Json]] = {
@@ -258,13 +258,13 @@ def _problem(argument: Argument, value: Json) -> str | None:
     if kind == "boolean":
         return None if isinstance(value, bool) else "true or false"
     if kind == "text":
-        return None if isinstance(value, str) else "a text"
+        return None if isinstance(value, str) else "a string"
     if kind == "map":
         return None if isinstance(value, dict) else "a map"
     if kind in ("texts", "list"):
         inner: type = str if kind == "texts" else dict
         fits = isinstance(value, list) and all(isinstance(each, inner) for each in value)
-        return None if fits else "a list of texts" if kind == "texts" else "a list of maps"
+        return None if fits else "a list of strings" if kind == "texts" else "a list of maps"
     return None
 
 

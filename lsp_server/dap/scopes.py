@@ -70,7 +70,7 @@ def _run(session: Session, frame: StackFrame) -> list[Variable]:
         run = frame.scope("run")
         if isinstance(run, dict):
             found.extend(variable(name, value, f"run.{name}") for name, value in run.items())
-    status = "down" if session.down else state.status
+    status = "down" if session.down else session.status
     found.append(plain("status", status, "string"))
     found.append(variable("now", Timestamp(course.now)))
     found.append(variable("elapsed", Duration(course.now - course.start_us)))

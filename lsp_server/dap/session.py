@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from analyzer.expressions.types import sentence
 from analyzer.language.suggest import hint
 from analyzer.language.words import shown
 from lsp_server.dap.breakpoints import Breakpoint, Breakpoints
@@ -36,6 +37,7 @@ from lsp_server.dap.stack import StackFrame, Threads
 from lsp_server.dap.variables import References
 from sim_runtime.driver.protocol import Effect
 from sim_runtime.driver.run import LimitReached
+from sim_runtime.driver.store import StoreError
 from sim_runtime.samples import NoSample
 from sim_runtime.world.connectors import CannotAnswer
 
@@ -111,6 +113,7 @@ class Session:
         self.motion: Motion | None = None
         self.waiting: Waiting | None = None
         self.stop: Stop | None = None
+        self._stopped_thread = 0
         self.threads = Threads()
         self.frames: list[StackFrame] = []
         self.step_targets: list[Goal] = []
@@ -160,6 +163,15 @@ class Session:
         return isinstance(self._course, Live) and self._course.down
 
     @property
+    def status(self) -> str:
+        """The run's status. One that was decided on, or given its event, goes on: it says so with its next record."""
+        course = self.course
+        status = course.state.status
+        if self.down or not isinstance(course, Live) or status not in ("suspended", "held"):
+            return status
+        return "running" if course.upcoming() else status
+
+    @property
     def crashes(self) -> list[tuple[int, int, int | None]]:
         """When the executor died, after how many records, and when it was back."""
         return self._course.crashes if isinstance(self._course, Live) else []
@@ -174,6 +186,7 @@ class Session:
         self._program = program
         self._watch = Watch(program, self.breakpoints, self.filters)
         self.threads = Threads()
+        self._stopped_thread = 0
         self.past.clear()
         self.stop = None
         self.at_end = False
@@ -267,6 +280,7 @@ class Session:
 
     def _refuse(self, seq: int, command: str, refused: Refused) -> None:
         text = str(refused)[:MAX_TOLD]
+        text = text if "\n" in text else sentence(text)
         error = {"id": refused.number, "format": text, "showUser": True}
         self._out(
             "response",
@@ -363,8 +377,9 @@ class Session:
 
     def stopped(self, stop: Stop) -> None:
         """The run stands: answer what waits for that, and tell the client, or end."""
-        self.motion = None
+        motion, self.motion = self.motion, None
         waiting, self.waiting = self.waiting, None
+        command = waiting.command if waiting is not None else self._request[1] if motion is None else ""
         asked = waiting is not None and waiting.command != "evaluate"
         if stop.ended is not None and self._ends(stop.ended, asked):
             if waiting is not None:
@@ -377,16 +392,21 @@ class Session:
         self.step_targets = []
         course = self.course
         self.threads.look(course)
-        if self.mirror is not None and isinstance(course, Live):
-            self.mirror.copy(course.durable)
+        self._keep()
         if waiting is not None:
             self._respond(waiting.seq, waiting.command, waiting.body(stop))
+        thread = self.threads.of(stop.id or self.standing_id())
         body: dict[str, Json] = {
             "reason": stop.reason,
             "description": self._description(stop),
-            "threadId": self.threads.of(stop.id or self.standing_id()),
+            "threadId": thread,
             "allThreadsStopped": True,
         }
+        # Who moves the run from a console or a panel goes on typing there; which of several threads stands is shown.
+        alone = thread == self._stopped_thread and len(self.threads.listed) == 1
+        if alone and (command == "evaluate" or command.startswith("workfile/")):
+            body["preserveFocusHint"] = True
+        self._stopped_thread = thread
         if stop.text:
             body["text"] = stop.text
         if stop.breakpoints:
@@ -434,6 +454,17 @@ class Session:
             course, coming[0], lambda: course.state_before(0), lambda text, at: self.say(text, "console", at)
         )
 
+    def _keep(self) -> None:
+        """Let the store hold what the run has written; the session goes on without a store that cannot."""
+        if self.mirror is None or not isinstance(self._course, Live):
+            return
+        try:
+            self.mirror.copy(self._course.durable)
+        except StoreError as error:
+            self.say(f"the run is kept in the store no more: {error}", "stderr")
+            self.mirror.close()
+            self.mirror = None
+
     # ---- the end --------------------------------------------------------------------------------
 
     def terminate(self) -> None:
@@ -446,9 +477,8 @@ class Session:
             self._tell_outcome()
         started = self.phase == "started"
         self.phase = "ended"
+        self._keep()
         if self.mirror is not None:
-            if isinstance(self._course, Live):
-                self.mirror.copy(self._course.durable)
             self.mirror.close()
             self.mirror = None
         if started:

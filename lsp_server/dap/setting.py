@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from analyzer.check import engine_for
+from analyzer.expressions.types import sentence
 from analyzer.workspace.files import file_kind
 from analyzer.workspace.project import project_for
 from lsp_server.dap.breakpoints import Breakpoint
@@ -98,7 +99,7 @@ def file_of(session: Session, source: Json) -> tuple[str, WorkFile | None, str]:
         return path, program.files[path], ""
     project = project_for(path)
     if file_kind(path) != "workflow":
-        return path, None, "this is no Workfile: breakpoints stand on steps"
+        return path, None, "this is not a Workfile: breakpoints stand on steps"
     document = project.document(path)
     workflow = None if document is None else engine_for(project).typed(path)
     if document is None or workflow is None:
@@ -110,7 +111,7 @@ def breakpoint_json(session: Session, breakpoint_: Breakpoint) -> Json:
     """A breakpoint as the protocol has it."""
     found: dict[str, Json] = {"id": breakpoint_.id, "verified": breakpoint_.verified}
     if breakpoint_.message:
-        found["message"] = breakpoint_.message
+        found["message"] = sentence(breakpoint_.message)
     file = breakpoint_.file
     if file is not None:
         found["source"] = session.source(file)

@@ -89,7 +89,7 @@ class WorkFile:
             start = (starts[-1] if offset is not None else starts[0]) if starts else exact[0].start
             return Found(tuple(spot for spot in exact if spot.start == start))
         if not 0 <= line < self.source.line_count:
-            return Found((), f"is past the end: the file has {self.source.line_count} lines")
+            return Found((), f"is past the end, line {self.source.line_count}")
         self._look()
         if any(first <= line <= last for first, last in self._texts or ()):
             return self._inside(line, "is inside a text of several lines")
@@ -100,7 +100,7 @@ class WorkFile:
             return Found(tuple(following), what) if following else self._inside(line, what)
         if line in self._aliases:
             return self._inside(line, "has an alias; what it stands for is written at its anchor")
-        return self._inside(line, "is no step's own")
+        return self._inside(line, "begins no step")
 
     def _following(self, line: int) -> list[Spot]:
         """The spots on the next line that is neither blank nor a comment."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from analyzer.findings import Finding
+from analyzer.report.text import render_headline
+from analyzer.shown import shown_path
 from analyzer.workspace.files import file_kind
 from analyzer.workspace.project import forget_projects
 from lsp_server.dap.breakpoints import Breakpoint
@@ -221,13 +223,9 @@ def _until(text: str, start_us: int) -> int:
 
 def refusal_words(error: CannotSimulate) -> str:
     """Why nothing is run, with the findings, a line each."""
-    lines = [str(error), *map(_finding_line, error.findings[:MAX_FINDINGS])]
+    told = error.findings[:MAX_FINDINGS]
+    lines = [str(error), *(render_headline(replace(each, path=shown_path(each.path))) for each in told)]
     left = len(error.findings) - MAX_FINDINGS
     if left > 0:
         lines.append(f"and {left} more: `workfile check` lists them all")
     return "\n".join(lines)
-
-
-def _finding_line(finding: Finding) -> str:
-    at = finding.range
-    return f"{finding.path}:{at.start_line}:{at.start_column}: {finding.severity}: {finding.message} ({finding.rule})"

@@ -41,7 +41,7 @@ def timeline(session: Session, given: Arguments) -> Json:
         "workflow": course.definition.workflow,
         "run": state.run.run_id if state.root is not None else None,
         "mode": "live" if course.live else "history",
-        "status": state.status,
+        "status": session.status,
         "down": session.down,
         "over": state.over,
         "clock": {

@@ -23,7 +23,7 @@ def plain_json(value: Json, what: str) -> str:
         text.encode()
     except (ValueError, RecursionError):
         raise Refused(
-            f"`{what}` is no JSON: it has NaN, an infinite number, or half a character", ERROR_ARGUMENTS
+            f"`{what}` is not JSON: it has NaN, an infinite number, or half a character", ERROR_ARGUMENTS
         ) from None
     return text
 
@@ -32,9 +32,9 @@ def yaml_value(text: str, what: str) -> Json:
     """The JSON value of a YAML text. Raises ``Refused``."""
     tree = parse(Source(text))
     if tree.problems:
-        raise Refused(f"{what} is no YAML: {tree.problems[0].message}")
+        raise Refused(f"{what} is not YAML: {tree.problems[0].message}")
     if tree.root is None:
-        raise Refused(f'{what} has no value: write one, `null`, or `""` for an empty text')
+        raise Refused(f'{what} has no value: write one, `null`, or `""` for an empty string')
     return json_value(tree.root)
 
 

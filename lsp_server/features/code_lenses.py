@@ -62,10 +62,9 @@ def version_of(path: str, workspace: Workspace) -> str:
 def _of_workfile(snapshot: Snapshot, workspace: Workspace, results: Results) -> Iterator[Lens]:
     root = snapshot.root
     assert root is not None
-    entry = root.entry("name") or root.entry("workfile")
-    if entry is None:
+    if root.entry("name") is None and root.entry("workfile") is None:
         return
-    place = span(entry.key)
+    place = span(root.entries[0].key)
     yield Lens(place, "Simulate", "simulate", (snapshot.path,))
     yield Lens(place, "Explore", "explore", (snapshot.path,))
     scenarios = scenarios_of(snapshot, workspace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from analyzer.expressions.scope import Env
@@ -11,7 +12,7 @@ from analyzer.language.vocabulary import ALLOWED_KEYS, CONSTRUCTS, MODIFIERS, Ke
 from analyzer.model.nodes import Step, Workflow
 from analyzer.rules.registry import all_rules, families
 from analyzer.syntax.nodes import Mapping, Scalar
-from lsp_server.cursor import MARK, cursor_at
+from lsp_server.cursor import MARK, Cursor, cursor_at
 from lsp_server.features.completion_expressions import expression_items
 from lsp_server.features.completion_items import Item, argument_skeleton, key_insert, quoted, value_skeleton
 from lsp_server.features.completion_names import (
@@ -32,6 +33,27 @@ from lsp_server.shapes import Shape, Shapes, description_of, property_schema
 from lsp_server.snapshot import Span
 
 MAX_ITEMS: Final = 1_000
+#: Kinds of values that may be written as a block below their key.
+_BLOCKS: Final = frozenset(
+    {
+        "any",
+        "call",
+        "codes",
+        "counts",
+        "decision",
+        "expression",
+        "handlers",
+        "list",
+        "list-expression",
+        "map",
+        "map-of-expressions",
+        "paths",
+        "steps",
+        "strings",
+        "types",
+    }
+)
+_SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "timestamp", "duration"})
 _DURATIONS: Final = ("30s", "1m", "5m", "1h", "24h", "7d")
 _TYPES: Final = (
     "string",
@@ -49,7 +71,11 @@ _TYPES: Final = (
 
 
 def complete(request: Request) -> tuple[Span, list[Item]]:
-    """The span that is replaced, and what may stand there, best first."""
+    """The span that is replaced, and what may stand there, best first.
+
+    An editor asks by itself behind the characters that trigger, and its Enter takes the first item: nothing is offered
+    unasked where a line is as likely to end (``Request.typed``), nor right behind a colon where a block may follow.
+    """
     inside = scalar_at(request.tree.root, request.offset) if request.tree is not None else None
     runs_on = inside is not None and "{{" in request.text[inside.start : request.offset]
     cursor = cursor_at(request.text, request.offset, runs_on)
@@ -58,15 +84,24 @@ def complete(request: Request) -> tuple[Span, list[Item]]:
     span = (cursor.start, cursor.end)
     if cursor.kind == "comment":
         return span, list(_rule_items())
-    place = read(request, cursor)
+    place = None if _ends_lines(request, cursor) else read(request, cursor)
     if place is None:
         return span, []
     items = _expression(place) if cursor.kind == "expression" else _structure(place)
     found: dict[str, Item] = {}
     for item in items:
-        found.setdefault(item.label, item)
+        found.setdefault(item.label, replace(item, insert=" " + item.text) if cursor.tight else item)
     ranked = sorted(found.values(), key=lambda item: (item.rank, item.label))
     return span, ranked[:MAX_ITEMS]
+
+
+def _ends_lines(request: Request, cursor: Cursor) -> bool:
+    """Whether what was typed last often ends a line: what opens or divides a flow collection, and indentation."""
+    if cursor.kind == "expression":
+        return False
+    start = max(request.text.rfind("\n", 0, request.offset), request.text.rfind("\r", 0, request.offset)) + 1
+    indents = request.typed == " " and not request.text[start : request.offset].strip(" ")
+    return indents or request.typed in ("{", "[", ",")
 
 
 def _expression(place: Place) -> Iterable[Item]:
@@ -215,12 +250,14 @@ def _argument_items(place: Place, shape: Shape, taken: set[str]) -> Iterator[Ite
 
 
 def _values(place: Place, shape: Shape) -> Iterator[Item]:
+    if place.cursor.tight and _may_be_block(shape):
+        return
     if shape.kind == "typed":
         yield from _typed_values(place, shape)
         return
     if place.request.kind in ("connector", "overlay"):
         yield from declared_fields(place)
-    if shape.kind in ("type", "names") or (shape.kind == "any" and place.shapes[-2].what == "input"):
+    if shape.kind == "type" or (shape.kind == "any" and place.shapes[-2].what == "input"):
         yield from (Item(name, "class", "type") for name in _TYPES)
         return
     spec = shape.spec
@@ -234,6 +271,13 @@ def _values(place: Place, shape: Shape) -> Iterator[Item]:
             detail = "default" if value == spec.default else ""
             yield Item(value, "enumMember", detail, spec_text(spec), value, number / 100)
     yield from _of_kind(place, shape, spec)
+
+
+def _may_be_block(shape: Shape) -> bool:
+    """Whether a value may be a map or list that begins on the next line."""
+    if shape.kind == "typed":
+        return shape.type is None or not (shape.type.kind in _SCALARS or shape.type.values)
+    return shape.kind != "value" or shape.spec is None or shape.spec.kind in _BLOCKS
 
 
 def _of_kind(place: Place, shape: Shape, spec: KeySpec) -> Iterator[Item]:
@@ -257,8 +301,6 @@ def _of_kind(place: Place, shape: Shape, spec: KeySpec) -> Iterator[Item]:
                 yield Item(name, "module", "workflow")
     elif kind == "reference":
         yield from triggers(place, waitable=spec.name in ("wf.wait_for", "deliver"))
-    elif kind == "map-of-types":
-        yield from (Item(name, "class", "type") for name in _TYPES)
     if kind.endswith("expression") or kind in ("expression", "boolean-expression"):
         yield Item("{{ }}", "snippet", "expression", "", _braces(place), 90, True)
     yield from paths(place, spec.name)
@@ -277,6 +319,8 @@ def _typed_values(place: Place, shape: Shape) -> Iterator[Item]:
         yield from (Item(word, "keyword", rank=1) for word in ("true", "false"))
     if place.request.kind != "workflow":
         return
+    if place.shapes[-2].kind != "typed":
+        return  # the map of arguments, of fields to match, of inputs itself: it is written out
     yield Item("{{ }}", "snippet", "expression", "", _braces(place), 90, True)
     env = place.env(shape.step)
     if env is None:

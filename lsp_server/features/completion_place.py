@@ -10,7 +10,7 @@ from analyzer.expressions.parser import parse_template
 from analyzer.expressions.scope import Binding, Env
 from analyzer.expressions.types import Type
 from analyzer.model.build import build_workflow
-from analyzer.model.nodes import State, Step, Workflow, all_steps
+from analyzer.model.nodes import Step, Workflow, all_steps
 from analyzer.model.problems import Problems
 from analyzer.model.resolve import Resolver
 from analyzer.syntax.nodes import Scalar
@@ -20,7 +20,7 @@ from analyzer.workspace.files import FileKind
 from analyzer.workspace.project import Project
 from lsp_server.cursor import MARK, Cursor
 from lsp_server.nodes import Crumb, trail
-from lsp_server.scopes import RecordingTyper
+from lsp_server.scopes import RecordingTyper, unbound_at
 from lsp_server.shapes import Shape, Shapes
 
 
@@ -29,7 +29,7 @@ class Request:
     """What is asked: a place in a text of a file, and what is known from before.
 
     ``last`` is the Workfile as it was when it was analysed last: of a large file the steps before the one at hand are
-    taken from there.
+    taken from there. ``typed`` is the character that made the editor ask by itself, "" when the author has asked.
     """
 
     path: str
@@ -42,6 +42,7 @@ class Request:
     target: Workflow | None = None
     snippets: bool = True
     siblings: tuple[str, ...] = ()
+    typed: str = ""
 
 
 @dataclass(slots=True)
@@ -132,18 +133,10 @@ def _callers(workflow: Workflow | None) -> Iterator[Step]:
 
 
 def hidden_steps(place: Place) -> set[int]:
-    """The steps, by identity, that are not bound yet at the cursor: those around it and those after them.
-
-    A scope is the same for a whole list, and has all of its names once the list has been typed.
-    """
+    """The steps, by identity, that are not bound yet at the cursor: those around it and those after them."""
     step = next((shape.step for shape in reversed(place.shapes) if shape.step is not None), None)
     undo = None if step is None else step.undo_entry
     in_undo = undo is not None and undo.key.start <= place.cursor.mark <= undo.value.end
     readable = step if in_undo else None
-    hidden: set[int] = set()
-    while step is not None:
-        owner = step.parent.owner
-        ordered = owner.all_steps if isinstance(owner, State) else step.parent.steps
-        hidden.update(id(each) for each in ordered[ordered.index(step) :] if each is not readable)
-        step = owner if isinstance(owner, Step) else None
-    return hidden
+    unbound = (each for steps, first in unbound_at(step) for each in steps[first:])
+    return {id(each) for each in unbound if each is not readable}

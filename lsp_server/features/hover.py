@@ -7,6 +7,7 @@ from typing import Final
 
 from analyzer.expressions.ast import Binary, Expr, Filter, Interpolation, Literal, Member, Name, Unary
 from analyzer.expressions.filters import FILTERS
+from analyzer.expressions.parser import parse_template
 from analyzer.expressions.reports import Site
 from analyzer.expressions.scope import Env
 from analyzer.expressions.types import Type, describe
@@ -19,7 +20,7 @@ from analyzer.syntax.nodes import Node, Scalar
 from analyzer.workspace.manifests import ActionDecl, TriggerDecl
 from lsp_server.nodes import Crumb, key_text, trail
 from lsp_server.occurrences import members_of, names_in, step_groups
-from lsp_server.scopes import Scopes, interpolations
+from lsp_server.scopes import Scopes
 from lsp_server.shapes import Shape, Shapes, description_of, inputs_type, property_schema
 from lsp_server.snapshot import Snapshot, Span
 
@@ -290,11 +291,16 @@ def _expression(snapshot: Snapshot, scalar: Scalar, offset: int) -> Hover | None
     if scopes is None or env is None:
         return None
     site = Site(snapshot.source, scalar)
-    for part in interpolations(scalar):
+    template = parse_template(scalar.text)
+    for part in template.interpolations:
         start, end = site.span(part.start, part.end)
         if start <= offset <= end:
             return _in_interpolation(snapshot, scopes, env, site, part, offset)
-    return None
+    if template.whole or template.problems or not template.interpolations:
+        return None
+    count = len(template.interpolations)
+    values = "the value of its interpolation" if count == 1 else f"the values of its {count} interpolations"
+    return Hover(f"`string`: this text with {values} put in. One that is null is a fault.", (scalar.start, scalar.end))
 
 
 def _in_interpolation(
@@ -331,7 +337,8 @@ def _origin(snapshot: Snapshot, part: Interpolation, env: Env, site: Site, offse
     for first, last, symbol in names_in(part.expr, env, scopes, step_groups(workflow)):
         start, end = site.span(first, last)
         if start <= offset <= end and symbol.kind == "step":
-            return [f"Bound by `{step.path}`, which {_doing(step)}" for step in members_of(workflow, symbol)[:3]]
+            steps = members_of(workflow, symbol)[:3]
+            return [f"Bound by `{s.path}`, which {'' if s.call is not None else 'is '}{_doing(s)}" for s in steps]
     return []
 
 

@@ -54,7 +54,8 @@ def _at(snapshot: Snapshot, offset: int, workspace: Workspace) -> Occurrence:
         raise CannotRename("Nothing here has a name that can be changed.")
     if found.symbol.kind not in RENAMED:
         raise CannotRename(
-            f"The {found.symbol.kind} `{found.symbol.name}` is named by its connector, and cannot be renamed from here."
+            f"Renaming {found.symbol.kind}s is not supported: change `{found.symbol.name}` in its connector's file "
+            "and where it is used. *Find References* lists all places."
         )
     return found
 

@@ -42,10 +42,16 @@ def _bound(handler: Callable[[WorkfileServer, Any], Any], server: WorkfileServer
     if asyncio.iscoroutinefunction(handler):
 
         async def run(params: Any) -> Any:
+            server.take_changed_files()
             return await handler(server, params)
 
         return run
-    return lambda params: handler(server, params)
+
+    def answer(params: Any) -> Any:
+        server.take_changed_files()
+        return handler(server, params)
+
+    return answer
 
 
 def _configure(server: WorkfileServer, params: types.DidChangeConfigurationParams) -> None:

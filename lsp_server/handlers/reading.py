@@ -80,6 +80,7 @@ def _completion(server: WorkfileServer, params: types.CompletionParams) -> Any:
         target=None if run is None else run.workflow,
         snippets=item_options is not None and bool(item_options.snippet_support),
         siblings=_siblings(asked.path, project.root),
+        typed=(params.context.trigger_character if params.context is not None else None) or "",
     )
     with paused_collection():
         span, items = completion.complete(request)

@@ -162,6 +162,48 @@ async def test_bad_modifiers_are_refused_with_the_reason(
     assert "stopped" not in client.events()
 
 
+NESTED = """\
+  - before: { shop.look: { n: 1 } }
+  - around:
+      wf.group:
+        - early: { shop.look: { n: 1 } }
+        - loop:
+            wf.for_each: [1, 2]
+            steps:
+              - one: { shop.look: { n: 1 } }
+              - here: { shop.look: { n: 1 } }
+              - two: { shop.look: { n: 1 } }
+        - late: { shop.look: { n: 1 } }
+  - after: { shop.look: { n: 1 } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("before", ""),
+        ("early", ""),
+        ("one", ""),
+        ("two", "bound by a later step"),
+        ("late", "bound by a later step"),
+        ("after", "bound by a later step"),
+        ("here", "this step itself"),
+        ("loop", "this step itself"),
+        ("around", "this step itself"),
+    ],
+)
+async def test_a_later_step_of_any_list_around_cannot_be_read(
+    client: Client, folder: Folder, name: str, words: str
+) -> None:
+    path = folder.workfile(NESTED)
+    await client.initialize()
+    line = folder.line("- here:", path)
+    conditions = [{"line": line, "condition": f"{name} == null"}, {"line": line, "logMessage": f"{{{name}}}"}]
+    for found in await set_lines(client, path, *conditions):
+        assert found["verified"] is not bool(words)
+        assert words in found.get("message", "")
+
+
 async def test_a_condition_without_a_value_is_told_once(client: Client, folder: Folder) -> None:
     entry = {"line": folder.line("- greet:"), "condition": "[1][index + 1] == 1"}
     await client.begin(program=folder.main, inputs=INPUTS, lines={folder.main: [entry]})

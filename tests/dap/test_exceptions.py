@@ -105,6 +105,26 @@ async def test_unknown_filters_and_bad_conditions(client: Client, folder: Folder
     assert "`failure`" in body["breakpoints"][1]["message"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("error.code == 'late' and error.attempt > 1 or error.details.any == 1", ""),
+        ("{{ error.reason == 'ambiguous' }}", ""),
+        ("charge.charge_id == 'x'", "Nothing is called `charge` here: a condition of a filter reads `error`."),
+        ("error.cod == 'late'", "cod"),
+        ("error.code", "A condition is true or false"),
+        ("error.code | no_such", "no_such"),
+    ],
+)
+async def test_conditions_of_filters_are_checked(client: Client, condition: str, words: str) -> None:
+    await client.initialize()
+    option = {"filterId": "failure", "condition": condition}
+    body = await client.request("setExceptionBreakpoints", filters=[], filterOptions=[option])
+    (found,) = body["breakpoints"]
+    assert found["verified"] is not bool(words)
+    assert words in found.get("message", "")
+
+
 async def test_ambiguous_and_hold(client: Client, folder: Folder) -> None:
     folder.workfile(CHARGE + "      on_unknown: halt\n")
     scenario = folder.scenario(

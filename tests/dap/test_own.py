@@ -117,7 +117,11 @@ async def test_decisions(client: Client, folder: Folder) -> None:
     assert await client.timeline() == before  # what is refused leaves everything as it was
     decide = {"fail": {"code": "no_effect", "message": "😀 nothing happened", "details": {"a": [1]}, "retryable": True}}
     await answered_then_stopped(client, "workfile/decide", "decide", on="charge", actor="dana", decide=decide)
-    assert (await client.timeline())["records"][-1]["kind"] == "operator.decided"
+    whole = await client.timeline()
+    assert whole["records"][-1]["kind"] == "operator.decided"
+    assert (whole["status"], whole["holds"]) == ("running", [])  # nothing holds it any more
+    assert (await say(client, "state")).startswith("running at ")
+    assert (await client.scope("Run"))["status"] == "running"
 
 
 @pytest.mark.parametrize(
@@ -135,6 +139,7 @@ async def test_decisions(client: Client, folder: Folder) -> None:
         ("workfile/advance", {"by": "1h", "until": "x"}, "no argument `until`"),
         ("workfile/deliver", {"trigger": "shop.paid"}, "lacks its argument `payload`"),
         ("workfile/deliver", {"trigger": "shop.payed", "payload": {}}, "Did you mean `shop.paid`"),
+        ("workfile/deliver", {"trigger": "shop.nix", "payload": {}}, "steps of this run wait for `shop.paid`"),
         ("workfile/deliver", {"trigger": 5, "payload": {}}, "`trigger` is a string"),
         ("workfile/deliver", {"trigger": "shop.paid", "payload": {}, "delivery": "x"}, "Did you mean|no argument"),
         ("workfile/decide", {"on": "charge", "actor": "dana", "decide": "reissue"}, "nothing is held"),
@@ -261,6 +266,30 @@ async def test_the_console(client: Client, folder: Folder) -> None:
     assert await say(client, "cancel it is over") == "cancelled"
     await client.stopped("cancel")
     assert (await client.timeline())["records"][-1]["kind"] == "cancel.decided"
+
+
+async def test_who_moves_the_run_keeps_the_focus(client: Client, folder: Folder) -> None:
+    """The client's editor takes it after a step of the toolbar, not after a command that was typed elsewhere."""
+    await at_wait(client, folder)
+
+    async def kept() -> bool:
+        return (await client.stopped()).get("preserveFocusHint", False)
+
+    for line in ("crash", "resume", "deliver shop.paid { order: o-2, sum: 1 }", "advance 1m", "back", "in", "goto 3"):
+        await say(client, line)
+        assert await kept(), line
+    assert "preserveFocusHint" not in await client.go("stepIn")
+    assert (await client.go("workfile/crash"))["preserveFocusHint"] is True
+    assert (await client.go("workfile/resume"))["preserveFocusHint"] is True
+
+
+async def test_another_thread_is_shown(client: Client, folder: Folder) -> None:
+    at = folder.line("- one:")
+    await client.begin(program=folder.main, inputs=INPUTS, lines={folder.main: [at]}, stopOnEntry=True)
+    await client.stopped("entry")
+    await say(client, "continue")
+    stop = await client.stopped("breakpoint")
+    assert "preserveFocusHint" not in stop
 
 
 async def test_console_words_that_move(client: Client, folder: Folder) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from client import Client, Failed
 from conftest import INPUTS, Folder
 
+from analyzer.shown import shown_path
 from lsp_server.dap.console import COMMANDS
 from lsp_server.dap.protocol import ATTACH, FILTERS, LAUNCH, REQUESTS
 from lsp_server.dap.server import HANDLERS
@@ -135,9 +137,12 @@ async def test_a_workfile_with_errors_is_refused_with_its_findings(client: Clien
         await client.begin(program=path)
     message = refused.value.response["message"]
     assert "there are 2 errors to mend first" in message
-    assert f"{path}:4:10: error: " in message
-    assert "(unknown-action)" in message
-    assert "(unknown-name)" in message
+    shown = shown_path(path)  # as the command line has it, in both places
+    head, first, second = message.split("\n")
+    assert head.startswith(f"`{shown}` cannot be run: ")
+    assert first.startswith(f"{shown}:4:10: error unknown-action: ")
+    assert second.startswith(f"{shown}:5:")
+    assert " error unknown-name: " in second
     folder.workfile("  - a: { wf.let: { x: 1 } }\n")
     await client.request("launch", program=path)  # it may be mended, and launched again
     await client.request("configurationDone")
@@ -389,6 +394,20 @@ async def test_a_store_holds_the_run_as_far_as_it_has_come(client: Client, folde
     await client.request("continue", threadId=1)
     await client.event("terminated")
     assert stored() == (await client.timeline())["recordsTotal"]
+
+
+async def test_a_store_that_fails_under_way_is_told_once(client: Client, folder: Folder) -> None:
+    store = folder.root / "run.sqlite"
+    await client.begin(program=folder.main, inputs=INPUTS, store=str(store), stopOnEntry=True)
+    await client.stopped("entry")
+    with contextlib.closing(sqlite3.connect(store)) as other:
+        other.execute("drop table transactions")
+    for _ in range(3):
+        await client.go("next")
+    await client.request("continue", threadId=1)
+    await client.event("terminated")
+    outputs = [each["body"]["output"] for each in client.messages if each.get("event") == "output"]
+    assert sum("kept in the store no more" in each for each in outputs) == 1
 
 
 async def test_a_store_that_cannot_be_used_is_refused(client: Client, folder: Folder) -> None:

@@ -29,7 +29,7 @@ if [ "$(cat node_modules/.workfile-e2e 2>/dev/null)" != "$wanted" ]; then
   echo "$wanted" >node_modules/.workfile-e2e
 fi
 
-newest=$(find "$extension"/{src,media,syntaxes,walkthrough,package.json,build.mjs,package.mjs} -newer "$extension/workfile.vsix" -print -quit 2>/dev/null || true)
+newest=$(find "$extension"/{src,media,syntaxes,walkthrough,package.json,language-configuration.json,build.mjs,package.mjs} -newer "$extension/workfile.vsix" -print -quit 2>/dev/null || true)
 if [ ! -f "$extension/workfile.vsix" ] || [ -n "$newest" ]; then
   "$extension/ci.sh"
 fi

@@ -49,6 +49,7 @@ def workfile(*words: str, cwd: Path) -> None:
 def bench(ready: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
     """The workbench with the packaged extension."""
     settings = {"debug.toolBarLocation": "floating", "workfile.explore.budget": "120s"}
+    settings["workfile.install.package"] = "not-there-at-all.whl"
     with served(tmp_path_factory.mktemp("bench"), settings, VSIX) as running:
         yield running
 
@@ -166,3 +167,25 @@ def test_histories_and_the_testing_view(bench: Workbench, project: Path, tmp_pat
         seen.open("order.workfile.yaml")
         seen.wait(".coverage-deco-gutter")
         picture(seen, "testing")
+
+
+def test_two_installations_at_once(bench: Workbench, project: Path, tmp_path: Path) -> None:
+    """The second waits for the first, and what fails is told once, in words, with what else can be done."""
+    told = ".notification-list-item:has-text('could not be installed')"
+    with desk(bench, tmp_path, project) as seen:
+        seen.open("order.workfile.yaml")
+        for _ in range(2):
+            seen.command("Workfile: Install Workfile Tools")
+        # The workbench shows no toasts while it is tested, and its list closes when the progress in it ends.
+        for _ in range(WAIT_MS // 1000):
+            if seen.page.query_selector(told) is not None:
+                break
+            if seen.page.query_selector(".notifications-center.visible") is None:
+                seen.page.click("[id='status.notifications']")
+            seen.rest(1_000)
+        seen.rest(5_000)
+        (found,) = [each.inner_text() for each in seen.page.query_selector_all(told)]
+        assert "`not-there-at-all.whl`" in found
+        assert "/" not in found
+        assert "workfile.install.package" in found
+        assert {"Set What Is Installed…", "Select Interpreter…", "Show Log"} <= set(found.split("\n"))

@@ -7,6 +7,7 @@ TEXT`` is what choosing it puts there.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,83 @@ def test_offers(files: Any, path: Path) -> None:
     if inserts:
         assert next(item.text for item in items if item.label == inserts[1]) == inserts[2]
     assert re.fullmatch(r"[\w.?/-]*", shown[start:end])
+
+
+BEHIND_A_COLON = {
+    "inputs:": [],
+    "states:": [],
+    "connectors:": [],
+    "steps:": [],
+    "result:": [],
+    "recovery:": [],
+    "trigger:": [],
+    "inputs:\n  a:": [],
+    "recovery:\n  then:": [" hold", " fail", " escalate"],
+    "recovery:\n  then:ho": [" hold", " fail", " escalate"],
+    "states:\n  a:": [],
+    "states:\n  a:\n    final:": [" false", " true"],
+    "steps:\n  - a:": [],
+    "steps:\n  - a:\n      pay.charge:": [],
+    "steps:\n  - a:\n      pay.charge:\n        method:": [" card", " transfer", ' "{{ $1 }}"'],
+    "steps:\n  - a:\n      pay.charge: { method:": [" card", " transfer", ' "{{ $1 }}"'],
+    "steps:\n  - a:\n      pay.find: { reference: x }\n      undo:": [],
+    "steps:\n  - a:\n      pay.find: { reference: x }\n      catch:": [],
+    "steps:\n  - a:\n      pay.find: { reference: x }\n      retry:": [],
+    "steps:\n  - a:\n      pay.find: { reference: x }\n      retry: { attempts: 2, on:": [],
+    "steps:\n  - a:\n      pay.find: { reference: x }\n      when:": [' "{{ $1 }}"'],
+    "steps:\n  - a:\n      wf.wait_for:": [" pay.settled"],
+    "steps:\n  - a:\n      wf.wait_for: pay.settled\n      match:": [],
+    "steps:\n  - a:\n      wf.let:": [],
+    "steps:\n  - a:\n      wf.for_each:": [],
+    "steps:\n  - a:\n      wf.switch: x\n      cases:": [],
+    "steps:\n  - a:\n      wf.if: true\n      then:": [],
+}
+
+
+@pytest.mark.parametrize("text", BEHIND_A_COLON)
+def test_right_behind_a_colon(files: Any, text: str) -> None:
+    """Enter takes the first item there: nothing where the value may begin on the next line, else with its blank."""
+    _, items, _ = asked(files, f'workfile: "1.0"\nname: m\n{text}‸')
+    assert [item.text for item in items] == BEHIND_A_COLON[text]
+
+
+@pytest.mark.parametrize("key", ["inputs", "states", "connectors", "steps", "recovery", "trigger"])
+def test_a_map_or_list_is_no_type(files: Any, key: str) -> None:
+    assert asked(files, f'workfile: "1.0"\nname: m\n{key}: ‸')[1] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pay.charge: ‸",
+        "wf.wait_for: pay.settled\n      match: ‸",
+        "pay.find: { reference: x }\n      undo: { pay.refund: ‸ }",
+    ],
+)
+def test_a_map_of_arguments_is_no_expression(files: Any, text: str) -> None:
+    head = 'workfile: "1.0"\nname: m\ninputs: { a: object }\nsteps:\n  - a:\n      '
+    assert asked(files, head + text)[1] == []
+
+
+@pytest.mark.parametrize("typed", ["{", "[", ",", " "])
+def test_where_a_line_often_ends_an_editor_gets_nothing_unasked(files: Any, typed: str) -> None:
+    text = {
+        "{": "      pay.charge: {‸",
+        "[": "      pay.find: { reference: x }\n      catch: [ { codes: [‸",
+        ",": "      pay.charge: { amount: 1,‸",
+        " ": "      ‸",
+    }[typed]
+    text = f'workfile: "1.0"\nname: m\nsteps:\n  - a:\n{text}'
+    snapshot, offset = files.marked(text)
+    request = Request(snapshot.path, snapshot.kind, snapshot.project, snapshot.text, offset)
+    assert complete(request)[1]
+    assert complete(replace(request, typed=typed))[1] == []
+
+
+def test_braces_of_an_expression_are_answered_at_once(files: Any) -> None:
+    snapshot, offset = files.marked('workfile: "1.0"\nname: m\ninputs: { a: string }\nresult: "{{‸"\n')
+    request = Request(snapshot.path, snapshot.kind, snapshot.project, snapshot.text, offset, typed="{")
+    assert "inputs" in [item.label for item in complete(request)[1]]
 
 
 def test_the_word_at_the_cursor_is_replaced(files: Any) -> None:

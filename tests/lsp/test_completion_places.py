@@ -95,6 +95,16 @@ def offered(server: Any, files: Any, name: str, text: str) -> list[str]:
     return [item["label"] for item in found["items"]]
 
 
+def test_the_server_hears_what_the_editor_asks_by_itself_for(server: Any, files: Any) -> None:
+    server.start()
+    uri = files.uri("main.workfile.yaml")
+    server.open(uri, f"{HEAD}  - a:\n      pay.charge: {{")
+    place = {"textDocument": {"uri": uri}, "position": {"line": 6, "character": 19}}
+    typed = {"triggerKind": 2, "triggerCharacter": "{"}
+    assert server.request("textDocument/completion", {**place, "context": typed})["items"] == []
+    assert server.request("textDocument/completion", {**place, "context": {"triggerKind": 1}})["items"]
+
+
 def expect(text: str, labels: list[str]) -> None:
     comment = next(line for line in text.split("\n") if "#" in line).partition("#")[2]
     words = comment.partition("#")[0].split()
@@ -124,6 +134,6 @@ def test_in_a_scenario(server: Any, files: Any, name: str) -> None:
 
 def test_what_a_call_may_name_is_what_a_run_reports() -> None:
     from analyzer.language.scenario_vocabulary import EXPECTED_CALL_KEYS
-    from sim_runtime.world.reading import CALL_KEYS
+    from workfile_cli.reports import run_parts
 
-    assert set(EXPECTED_CALL_KEYS) == set(CALL_KEYS)
+    assert set(EXPECTED_CALL_KEYS) == set(run_parts()["calls"]["items"]["properties"])

@@ -30,6 +30,7 @@ steps:
       configuration: { channel: c }
       match: { charge_id: "{{ work.take.charge_id }}" }
       timeout: 24h
+  - told: { wf.let: { text: "taken by {{ run.workflow }} and {{ run.id }}" } }
 result: "{{ settled.event?.paid }}"
 """
 
@@ -66,7 +67,9 @@ def at(files: Any, before: str, after: str) -> str:
         ("inputs.no", "te ??", ["`inputs.note`: `string?`", "May be null: `note` is optional"]),
         ("| upp", "er", ["`| upper`", "Example:"]),
         ("settled.ev", "ent?", ["May be null: `settled.event` is null when the wait times out"]),
+        ("tak", "en by {{", ["`string`: this text with the values of its 2 interpolations put in."]),
         ("work.ta", "ke.charge_id", ["Bound by `work.take`, which calls `pay.charge`"]),
+        ("{{ wo", "rk.take", ["Bound by `work`, which is `wf.group`. Run steps as one scope."]),
         ("  amou", "nt: integer", ["**input `amount`**: `integer`"]),
         ("time", "out: 24h", ["`timeout`", "How long, or until when, to wait"]),
     ],

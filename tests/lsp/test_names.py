@@ -202,14 +202,14 @@ def test_after_a_rename_everything_is_as_it_was(project: Any, before: str, after
 @pytest.mark.parametrize(
     ("before", "after", "new", "why", "bad"),
     [
-        ("- ta", "ke:", "each", "stands twice in this list", False),
+        ("- ta", "ke:", "each", "appears twice in this list", False),
         ("- twi", "ce:", "number", "already a name", False),
         ("- ta", "ke:", "Take", "is not an identifier", True),
         ("- ta", "ke:", "inputs", "word of the language", True),
         ("  amou", "nt: integer", "note", "declared twice", False),
         ("wf.call: ch", "ild", "machine", "Another Workfile is named", False),
         ("wf.call: ch", "ild", "a b", "is not a name", True),
-        ("pay.ref", "und", "x", "named by its connector", False),
+        ("pay.ref", "und", "x", "Renaming actions is not supported", False),
         ("wf.for_", "each", "x", "Nothing here has a name", False),
     ],
 )

@@ -114,7 +114,7 @@ def test_long_work_can_be_cancelled_and_holds_nothing_up(client: RawClient, exam
         ("simulate", [], -32602, "takes the URI of a Workfile"),
         ("simulate", ["untitled:one"], -32803, "is not saved"),
         ("simulate", ["SCENARIO"], -32602, "is not a Workfile"),
-        ("explore", ["ORDER", {"colour": 1}], -32602, "no option"),
+        ("explore", ["ORDER", {"colour": 1}], -32602, "not an option"),
         ("explore", ["ORDER", {"states": "many"}], -32602, "another kind"),
         ("explore", ["ORDER", {"budget": "soon"}], -32803, "budget"),
         ("impact", ["ORDER"], -32602, "takes the URI of a Workfile"),
@@ -164,6 +164,10 @@ def test_lenses_carry_the_commands_of_a_client_that_has_its_own(server: Any, fil
         ("Explore", "workfile.explore"),
         ("Run 1 scenario", "workfile.runScenario"),
     ]
+    server.open(files.uri("above.workfile.yaml"), 'name: above\nworkfile: "1.0"\nsteps: []\n')
+    uri = {"uri": files.uri("above.workfile.yaml")}
+    places = [each["range"]["start"]["line"] for each in server.request("textDocument/codeLens", {"textDocument": uri})]
+    assert set(places) == {0}  # above the Workfile, whichever key comes first
     server.server.results.put(path, Result("failed", ("status is 'held', not 'succeeded'",), "old"))
     assert lenses("one.scenario.yaml")[2][0] == "Failed: status is 'held', not 'succeeded' (before the last change)"
     server.notify("workspace/didChangeConfiguration", {"settings": {"workfile": {"codeLens": False}}})

@@ -145,6 +145,31 @@ def test_a_bad_configuration_is_told_and_nothing_looks_clean(server: Any, files:
     assert codes(server.published()[-1])
 
 
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_missing_connector_folder_is_one_fault_until_it_is_there(server: Any, files: Any, watched: bool) -> None:
+    files.write("workfile.toml", 'connectors = ["shared"]\n')
+    server.start()
+    uri = files.uri("main.workfile.yaml")
+    server.open(uri, GOOD)
+    server.settle()
+    assert codes(server.published()[-1]) == ["configuration"]
+    said = [each["params"]["message"] for each in server.sent if each.get("method") == "window/showMessage"]
+    assert ["`connectors` names `shared`, and there is no such folder" in each for each in said] == [True]
+    own = server.server.files
+    own.watching = watched
+    own.look_at_disk()
+    files.write("shared/pay.connector.yaml", "connector: other\n")
+    if watched:
+        changes = [{"uri": files.uri("shared/pay.connector.yaml"), "type": 1}]
+        server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+        server.settle()
+        assert "unknown-connector" in codes(server.published()[-1])
+    else:
+        own.look_at_disk()
+    rules = {finding.rule for finding in own.check(str(files.folder / "main.workfile.yaml")).findings}
+    assert "unknown-connector" in rules
+
+
 def test_files_of_others_are_left_alone(server: Any, files: Any) -> None:
     server.start()
     item = {"uri": files.uri("compose.yaml"), "languageId": "yaml", "version": 1, "text": "services: {}\n"}
@@ -515,3 +540,23 @@ def test_nothing_a_client_sends_is_a_fault(server: Any, files: Any, caplog: pyte
         server.sent.clear()
     server.settle()
     assert caplog.records == []
+
+
+def test_a_request_sees_the_files_that_were_told_before_it(server: Any, files: Any) -> None:
+    """Changed files are looked at once no more of them come, and at the latest when something is asked."""
+    call = 'workfile: "1.0"\nname: {}\nsteps:\n  - go: {{ wf.call: {} }}\n'
+    files.write("child.workfile.yaml", 'workfile: "1.0"\nname: child\nsteps: []\n')
+    files.write("one.workfile.yaml", call.format("one", "child"))
+    server.start({"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}})
+    place = {"textDocument": {"uri": files.uri("child.workfile.yaml")}, "position": {"line": 1, "character": 7}}
+    (item,) = server.request("textDocument/prepareCallHierarchy", place)
+
+    def callers() -> list[str]:
+        return sorted(each["from"]["name"] for each in server.request("callHierarchy/incomingCalls", {"item": item}))
+
+    assert callers() == ["one"]
+    files.write("two.workfile.yaml", call.format("two", "child"))
+    files.write("one.workfile.yaml", call.format("uno", "child"))
+    changes = [{"uri": files.uri("two.workfile.yaml"), "type": 1}, {"uri": files.uri("one.workfile.yaml"), "type": 2}]
+    server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+    assert callers() == ["two", "uno"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +32,10 @@ def on_new_line(server: Any, files: Any, before: str, after: str = "\n") -> Any:
         ("  - take:  # now", "  ", 6),
         ("  - take:\n      wf.wait: 1h", "", 6),
         ("  - each:\n      wf.for_each: \"{{ inputs.a }}\"\n      steps:", "      ", 8),
-        ("  - a: { wf.wait: 1h }", "", 4),
+        ("  - a: { wf.wait: 1h }", "", 2),  # it is complete: the next step begins with a dash of its own
+        ("  - a: { wf.wait: 1h }", "    ", 2),
+        ("  - a:\n      pay.find: {}\n      catch:\n        - codes: [late]", "", 10),
+        ("  - a:\n      pay.find: {}\n      catch:\n        - { codes: [late] }", "", 8),
         ("  - a:\n      wf.let:\n        text: |", "", 10),
     ],
 )  # fmt: skip
@@ -128,3 +134,47 @@ def test_a_page_tells_of_keys_places_and_rules() -> None:
     assert "`redo-unsafe`" in page("recovery")
     assert "Stands on action" in page("retry")
     assert not has_page("colour")
+
+
+CONFIGURATION = Path(__file__).parents[2] / "vscode-extension" / "language-configuration.json"
+
+
+def by_rules(line: str) -> str:
+    """What VS Code begins the line after one with, before it has asked the server."""
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    for rule in json.loads(CONFIGURATION.read_text(encoding="utf-8"))["onEnterRules"]:
+        if re.search(rule["beforeText"], line) and re.search(rule["afterText"], ""):
+            action = rule["action"]
+            return indent + ("  " if action["indent"] == "indent" else "") + action.get("appendText", "")
+    return indent
+
+
+@pytest.mark.parametrize(
+    ("above", "column"),
+    [
+        ("  - take:", 6),
+        ("  - take: # now", 6),
+        ("  - take: |", 6),
+        ("  - take:\n      wf.wait: 1h", 6),
+        ("  - take:\n      pay.charge:", 8),
+        ("  - take:\n      wf.let:\n        text: >-", 10),
+        ("  - take: { wf.wait: 1h }", 2),
+        ("  - take: *other", 2),
+        ("  - take:\n      pay.find: {}\n      catch:\n        - codes: [late]", 10),
+        ("  - take:\n      pay.find: {}\n      catch:\n        - { codes: [late] }", 8),
+        ("  - take:\n      pay.find: { a: 1,", 6),
+        ("  # steps:", 2),
+    ],
+)
+def test_vs_code_indents_at_once_as_the_server_will(server: Any, files: Any, above: str, column: int) -> None:
+    typed = by_rules(above.rsplit("\n", 1)[-1])
+    assert len(typed) == column
+    assert not on_new_line(server, files, f"{HEAD}{above}\n{typed}")
+
+
+@pytest.mark.parametrize("language", ["workfile", "workfile-connector", "workfile-scenario"])
+def test_vs_code_asks_for_the_column(language: str) -> None:
+    """Both are off, or pass the rules over, where the extension does not say so."""
+    package = json.loads((CONFIGURATION.parent / "package.json").read_text(encoding="utf-8"))
+    defaults = package["contributes"]["configurationDefaults"][f"[{language}]"]
+    assert (defaults["editor.formatOnType"], defaults["editor.autoIndent"]) == (True, "advanced")

@@ -22,6 +22,11 @@ HEAD = 'workfile: "1.0"\nname: case\n'
 
 #: Fixes that no example and no file of the corpus offers.
 CASES = {
+    "always-true": (
+        f"{HEAD}steps:\n  - ask:\n      wf.wait_for: messaging.approval\n"
+        "      match: { request_id: r }\n      timeout: 1h\n"
+        "result: \"{{ ask.status != 'recieved' }}\"\n"
+    ),
     "subject-count": f"{HEAD}steps:\n  - both:\n      group:\n        - pause: {{ wf.wait: 1m }}\n",
     "reconcile-incomplete": (
         f"{HEAD}steps:\n  - pay:\n      payments.charge: {{ amount: 5, customer: c-1 }}\n      on_unknown: reconcile\n"

@@ -2,6 +2,7 @@
 import { basename, dirname, join, relative } from "node:path";
 import * as vscode from "vscode";
 import { Client } from "./client";
+import { ConsoleFocus } from "./console";
 import { AdapterFactory, Configurations, DEBUG_TYPE, DebugActions, launchOf } from "./debug";
 import { Feed } from "./feed";
 import { GraphPreview } from "./graph";
@@ -44,6 +45,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     log,
     tool,
     feed,
+    new ConsoleFocus(),
     matrix,
     graph,
     scenarios,

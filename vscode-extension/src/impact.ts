@@ -46,7 +46,7 @@ export async function showImpact(tool: Tool, uri?: vscode.Uri, histories?: strin
     const options = found === undefined ? [] : ["--histories", found];
     const done = await tool.run(["history", "impact", ...options, "--", old.path, edited], { cwd: dirname(edited) });
     if (done.code !== 0 && done.code !== 1) {
-      throw new Failed(reason(done.stderr) || `\`workfile history impact\` ended with exit code ${done.code}.`);
+      throw new Failed(reason(done.stderr) || `\`workfile history impact\` ended with exit status ${done.code}.`);
     }
     await Reports.show(`Impact on runs of ${basename(edited)}`, [done.stdout, done.stderr].filter((each) => each.trim() !== "").join("\n"));
   } finally {

@@ -231,7 +231,7 @@ export class Scenarios implements vscode.Disposable {
         break;
       }
       default: {
-        const texts = played?.messages ?? ["The command told nothing about this scenario."];
+        const texts = played?.messages ?? ["The command said nothing about this scenario."];
         run.errored(item, texts.map((each) => located(item, each)));
         summary.errored += 1;
       }

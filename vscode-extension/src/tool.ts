@@ -154,7 +154,7 @@ export class Tool implements vscode.Disposable {
         // findings of severity error come as text: they are what went wrong
       }
     }
-    throw new Failed(reason(stderr) || reason(stdout) || `\`workfile ${args[0] ?? ""}\` ended with exit code ${code}.`);
+    throw new Failed(reason(stderr) || reason(stdout) || `\`workfile ${args[0] ?? ""}\` ended with exit status ${code}.`);
   }
 
   private async search(): Promise<Command> {
@@ -180,7 +180,7 @@ export class Tool implements vscode.Disposable {
         return { problem: `no answer within ${VERSION_MS / 1000} s` };
       }
       const version = /(\d+\.\d+\S*)/.exec(done.stdout)?.[1];
-      return done.code === 0 && version !== undefined ? { version } : { problem: reason(done.stderr) || `exit code ${done.code}` };
+      return done.code === 0 && version !== undefined ? { version } : { problem: reason(done.stderr) || `exit status ${done.code}` };
     } catch (error) {
       return { problem: error instanceof Error ? error.message : String(error) };
     }

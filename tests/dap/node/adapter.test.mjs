@@ -22,7 +22,7 @@ afterEach(() => client.stop());
 
 test("an unknown request is an error", async () => {
   await client.initializeRequest();
-  await assert.rejects(client.send("illegalRequest"), /there is no request/);
+  await assert.rejects(client.send("illegalRequest"), /There is no request/);
 });
 
 test("it stops on entry", async () => {
@@ -57,7 +57,7 @@ test("the output says how it ended", async () => {
 test("a Workfile that is not there is refused", async () => {
   await assert.rejects(
     Promise.all([client.configurationSequence(), client.launch({ program: join(EXAMPLES, "gone.workfile.yaml") })]),
-    /cannot read/,
+    /Cannot read/,
   );
 });
 

@@ -49,7 +49,7 @@ function head(run: Run): HTMLElement {
       h("span", { class: "muted path" }, run.run),
       h("span", { class: `chip ${TONES[run.status] ?? ""}` }, run.status),
       h("span", {}, `${clock(run.clock.start)} to ${clock(run.clock.now)} (${run.clock.elapsed})`),
-      h("span", { class: "muted" }, `${run.recordsTotal} records`),
+      h("span", { class: "muted" }, `${run.recordsTotal} record${run.recordsTotal === 1 ? "" : "s"}`),
     ),
     h(
       "div",

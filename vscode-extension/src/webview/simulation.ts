@@ -72,7 +72,7 @@ function header(run: Run): HTMLElement {
       h("span", { class: `chip ${tone}`, role: "status" }, status),
       h("time", { datetime: run.clock.now, title: `Virtual time; the run began at ${run.clock.start}` }, `${clock(run.clock.now)} (+${run.clock.elapsed})`),
       run.generation > 0 && h("span", { class: "chip" }, `generation ${run.generation}`),
-      run.future > 0 && h("span", { class: "chip wait", title: "Going on another way drops them." }, `${run.future} later records`),
+      run.future > 0 && h("span", { class: "chip wait", title: "Going on another way drops them." }, `${run.future} later record${run.future === 1 ? "" : "s"}`),
       run.mode === "history" && h("span", { class: "chip" }, "recorded history"),
       ended && h("span", { class: "chip" }, "session ended"),
       said !== "" && h("span", { class: "said", title: said }, said),
@@ -188,12 +188,12 @@ function subscriptionItem(wait: Subscription, run: Run): HTMLElement {
 }
 
 const REASONS: Record<string, string> = {
-  ambiguous: "it is not known whether the action took effect",
-  recovery_limit: "recovery has reached its limit",
-  undo_failed: "undoing failed",
-  undo_ambiguous: "it is not known whether undoing took effect",
-  reissue: "the call would be sent again",
-  unsafe_continuation: "going on may do something twice",
+  ambiguous: "the outcome is not known",
+  recovery_limit: "the recovery limit is spent",
+  undo_failed: "a compensation failed",
+  undo_ambiguous: "the outcome of a compensation is not known",
+  reissue: "sending it again may repeat an effect",
+  unsafe_continuation: "going on may repeat an effect",
 };
 const WAYS: Record<string, string> = { succeed: "It succeeded…", fail: "It failed…", reissue: "Send again", authorize_recovery: "Authorize recovery", abort: "Abort" };
 

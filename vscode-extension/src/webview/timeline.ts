@@ -41,7 +41,7 @@ export function timeline(records: readonly Happened[], bars: readonly Bar[], opt
     { class: "timeline", "data-scroll": "timeline" },
     labels,
     h("div", { class: "lanes" }, svg),
-    all.length > rows.length && h("p", { class: "muted" }, `${all.length - rows.length} more rows are not drawn.`),
+    all.length > rows.length && h("p", { class: "muted" }, `Rows that are not drawn: ${all.length - rows.length}.`),
   );
 }
 
