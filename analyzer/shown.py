@@ -20,5 +20,8 @@ def relative_path(path: str, base: str) -> str:
 
 
 def shown_path(path: str) -> str:
-    """A path relative to the working directory, with ``/``."""
-    return relative_path(os.path.abspath(path), os.getcwd())  # noqa: PTH100, PTH109
+    """A path relative to the working directory, with ``/``; as it is where that directory was removed."""
+    try:
+        return relative_path(os.path.abspath(path), os.getcwd())  # noqa: PTH100, PTH109
+    except FileNotFoundError:
+        return path

@@ -21,6 +21,7 @@ from analyzer.selection import is_known_name, matches_any, names_of, unknown_nam
 
 RULE = "unused-suppression"
 CODE = "document.suppression"
+DIRECTIVE = "# workfile: ignore"
 HOW = "write `# workfile: ignore[rule]` with the rules to suppress"
 LIMIT_RULE = "limit-exceeded"
 LIMIT_CODE = "document.limit"
@@ -38,13 +39,20 @@ OCCASIONAL_RULES = frozenset({"history-diverges", "history-unusable"})
 # a suppression must not be called unused (and be removed by a fix) for that.
 PARTIAL_FAMILIES = ("document.syntax", LIMIT_CODE)
 
-Problem: TypeAlias = Literal["", "bare", "unclosed"]
+Problem: TypeAlias = Literal["", "bare", "unclosed", "misspelled", "foreign"]
 Comment: TypeAlias = tuple[int, int, str, bool]
 KnownRules: TypeAlias = Callable[[], tuple[Sequence[str], Sequence[str]]]
 Place: TypeAlias = tuple[int, int]
 """A name: the number of its directive and its position in that."""
 
 _MARK = re.compile(r"#\s*workfile:\s*ignore\b")
+# What was meant as one: any word and a bracket, or a word that other tools have, in any letters, without the colon too.
+# Not the keys of Workfiles and scenarios that stand in a comment, and not prose.
+_MISSED = re.compile(
+    r"#\s*workfile:\s*(?P<other>[A-Za-z][\w-]*)\["
+    r"|#\s*(?i:workfile(?:\s*:)?\s*(?P<word>(?:ignore|disable|enable|suppress|allow|skip|off|noqa|no-?check|no-?cover)"
+    r"(?:-(?:next-)?(?:line|file))?))\s*(?:(?P<bracket>\[)|$)"
+)
 _NAME = re.compile(r"[^\s,]+")
 _INK = re.compile(r"\S")
 
@@ -63,7 +71,8 @@ class Directive:
     """One suppression: it stands on ``line`` and acts on ``target``, the line where suppressed findings start.
 
     ``span`` is the columns of what is wrong with it when ``problem`` is not empty; ``whole`` is the range whose removal
-    takes the directive out of the file.
+    takes the directive out of the file. ``misspelled`` and ``foreign`` are no directives, and ``whole`` is only what
+    stands there in place of one.
     """
 
     line: int
@@ -80,7 +89,11 @@ def find_directives(text: str, comments: Iterable[Comment]) -> tuple[Directive, 
 
     Past ``MAX_NAMES`` there is one more at most, which ``apply_suppressions`` reports instead of using it.
     """
-    marked = [comment for comment in comments if "workfile" in comment[2] and _MARK.search(comment[2])]
+    marked = [
+        comment
+        for comment in comments
+        if "workfile" in comment[2].lower() and (_MARK.search(comment[2]) or _MISSED.search(comment[2]))
+    ]
     if not marked:
         return ()
     lines = split_lines(text)
@@ -93,6 +106,9 @@ def find_directives(text: str, comments: Iterable[Comment]) -> tuple[Directive, 
             index = bisect_right(content, line)
             target = content[index] if index < len(content) else len(lines) + 1
         marks = list(islice(_MARK.finditer(comment), MAX_NAMES + 1))
+        if not marks:
+            directives.append(_missed(line, column, comment, target))
+            room -= 1
         for position, mark in enumerate(marks):
             end = marks[position + 1].start() if position + 1 < len(marks) else len(comment)
             directive = _directive(lines, line, column, comment, mark, end, target)
@@ -100,6 +116,8 @@ def find_directives(text: str, comments: Iterable[Comment]) -> tuple[Directive, 
             room -= _weight(directive)
             if room < 0:
                 return tuple(directives)
+        if room < 0:
+            return tuple(directives)
     return tuple(directives)
 
 
@@ -132,6 +150,16 @@ def _directive(
     )
     reason = body[closing + 1 :].strip().lstrip(":-–— ").strip()
     return Directive(line, target, names, word, whole, reason, "" if names else "bare")
+
+
+def _missed(line: int, column: int, comment: str, target: int) -> Directive:
+    """For a comment that only looks like a directive."""
+    found = _MISSED.search(comment)
+    assert found is not None
+    start, end = found.span("other" if found["other"] else "word")
+    problem: Problem = "misspelled" if found["other"] or found["bracket"] else "foreign"
+    whole = Range(line, column + found.start(), line, column + end)
+    return Directive(line, target, (), (column + start, column + end), whole, found.group(), problem)
 
 
 def _whole(lines: Sequence[str], line: int, start: int, end: int) -> Range:
@@ -323,15 +351,17 @@ def _unused_of_itself(path: str, directives: Sequence[Directive], used: set[Plac
 
 
 def _malformed(path: str, directive: Directive) -> Finding:
-    if directive.problem == "unclosed":
+    fixes: tuple[Fix, ...] = (_removal(path, directive),)
+    if directive.problem in ("misspelled", "foreign"):
+        message = f"`{directive.reason.rstrip(' [')}` is not a directive, so it suppresses nothing; {HOW}."
+        fixes = (_respelling(path, directive),) if directive.problem == "misspelled" else ()
+    elif directive.problem == "unclosed":
         message = f"The suppression's bracket is not closed, so it suppresses nothing; {HOW}."
     else:
         message = f"The suppression names no rule, so it suppresses nothing; {HOW}."
     start, end = directive.span
     place = Range(directive.line, start, directive.line, end)
-    return Finding(
-        path, RULE, CODE, "information", message, place, fixes=(_removal(path, directive),), tags=("unused",)
-    )
+    return Finding(path, RULE, CODE, "information", message, place, fixes=fixes, tags=("unused",))
 
 
 def _finding(path: str, directive: Directive, position: int, message: str, every: bool) -> Finding:
@@ -344,6 +374,10 @@ def _finding(path: str, directive: Directive, position: int, message: str, every
 
 def _removal(path: str, directive: Directive) -> Fix:
     return Fix("Remove the suppression", "safe", (Edit(path, directive.whole, ""),))
+
+
+def _respelling(path: str, directive: Directive) -> Fix:
+    return Fix(f"Write `{DIRECTIVE}`", "unsafe", (Edit(path, directive.whole, DIRECTIVE),))
 
 
 def _name_removal(path: str, directive: Directive, position: int) -> Fix:

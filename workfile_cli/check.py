@@ -19,7 +19,7 @@ from analyzer.selection import Selection
 from workfile_cli import engine
 from workfile_cli.console import ColourChoice, error_line, note, output_width, use_colour, write_result
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
-from workfile_cli.options import colour_option
+from workfile_cli.options import colour_option, format_option, rules_option
 from workfile_cli.progress import LazyProgress
 from workfile_cli.targets import find_targets, kind_problem
 
@@ -53,12 +53,6 @@ class Request:
     names: dict[str, str] = field(default_factory=dict)
 
 
-def split_names(_context: click.Context, _option: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
-    """``--select a,b --select c``: one list, each once, in the order given."""
-    names = (name.strip() for part in value for name in part.split(","))
-    return tuple(dict.fromkeys(name for name in names if name))
-
-
 def split_profiles(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """The profiles of ``--profiles``, in their order; what no target can claim is refused."""
     if value is None:
@@ -77,29 +71,22 @@ def split_profiles(_context: click.Context, _option: click.Parameter, value: str
 @click.command("check")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--stdin-filename", metavar="PATH", help="The file that standard input (PATH `-`) stands for.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "sarif", "github", "junit"]),
-    default="text",
-    show_default=True,
-    help="How to report.",
-)
-@click.option("--select", multiple=True, callback=split_names, metavar="RULE,...", help="Only these rules or families.")
-@click.option("--ignore", multiple=True, callback=split_names, metavar="RULE,...", help="Not these rules or families.")
+@format_option("text", "json", "sarif", "github", "junit")
+@rules_option("--select", "Only these rules or families.")
+@rules_option("--ignore", "Not these rules or families.")
 @click.option(
     "--profiles", callback=split_profiles, metavar="PROFILE,...", help="What the target claims: core, durable, replay."
 )
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: likely fixes too, which need a look.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--unsafe-fixes", is_flag=True, help="With `--fix` or `--diff`: likely fixes too, which need a look.")
+@click.option("--diff", is_flag=True, help="Change nothing; show what `--fix` would change.")
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that this file knows.")
-@click.option("--write-baseline", is_flag=True, help="Write the findings to the --baseline FILE.")
+@click.option("--write-baseline", is_flag=True, help="Write the findings to the file of `--baseline`.")
 @click.option("--histories", metavar="DIR", help="Decide the recorded runs in this folder anew on the Workfiles.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; as many as pay when not given.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes; by default as many as pay off.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep results of earlier runs.")
-@click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
-@click.option("--force-exclude", is_flag=True, help="Leave out what the configuration excludes although it is named.")
+@click.option("--strict", is_flag=True, help="Warnings make the exit status 1 too.")
+@click.option("--force-exclude", is_flag=True, help="Leave out what the configuration excludes even when it is named.")
 @colour_option
 def check(
     paths: tuple[str, ...],
@@ -122,7 +109,8 @@ def check(
 ) -> int:
     """Find what is wrong with Workfiles and the files beside them.
 
-    A folder is searched; `-` is standard input. Without PATH the working directory is searched.
+    A folder is searched; `-` is standard input. Without PATH the working directory is searched. The exit status is 1
+    when there are findings of severity error.
     """
     options = Options(profiles, Selection(select, ignore), None, jobs, not no_cache, engine.ENGINE)
     if STDIN in paths and stdin_filename is None:
@@ -197,17 +185,17 @@ def run_check(request: Request) -> int:
 
 def _add_histories(request: Request, files: Sequence[str]) -> None:
     """Hold the Workfiles against recorded runs; what comes of it is reported with the rest."""
-    from sim_runtime.rules.histories import FAMILY, find_histories, history_findings
+    from sim_runtime.rules.histories import FAMILY, SUFFIX, find_histories, history_findings
 
     assert request.histories is not None
     if not os.path.isdir(request.histories):
         raise click.UsageError(f"`--histories`: there is no folder `{request.histories}`.")
     histories = find_histories(request.histories)
+    if not histories:
+        raise click.UsageError(f"`--histories`: there is no history (`*{SUFFIX}`) in `{request.histories}`.")
     with LazyProgress("evaluating") as progress:
         extra = history_findings(files, histories, request.texts, request.options.jobs, progress)
     request.options = replace(request.options, run_families=(FAMILY,), extra=extra)
-    if not histories:
-        note(f"no histories (`*.history.jsonl`) in {request.histories}")
 
 
 def finish(request: Request, outcome: Outcome, *, to_stderr: bool = False) -> int:
@@ -264,11 +252,21 @@ def _files(request: Request) -> tuple[list[str], list[str]]:
 
 def make_report(request: Request, outcome: Outcome) -> Report:
     """The outcome with paths as users see them, and with sources where the format shows them."""
-    locator = Locator(os.getcwd(), request.names)
+    locator = Locator(_base(request.format), request.names)
     report = locator.report(outcome.findings, outcome.files, outcome.suppressed)
     if request.format != "text":
         return report
     return replace(report, sources=_sources(outcome.findings, request.texts, locator))
+
+
+def _base(format_: Format) -> str:
+    """What paths in a report are relative to: the working directory, for GitHub the repository that it is in."""
+    here = os.getcwd()
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    if not workspace or format_ not in ("github", "sarif"):
+        return here
+    root = os.path.realpath(workspace).rstrip(os.sep) + os.sep
+    return root if f"{here}{os.sep}".startswith(root) else here
 
 
 def _sources(findings: Sequence[Finding], texts: Mapping[str, str], locator: Locator) -> dict[str, str]:
@@ -331,7 +329,7 @@ def _write_baseline(file: str, outcome: Outcome) -> int:
             error_line(problem, command="workfile check")
         return EXIT_USAGE
     before = Baseline.load(file) if os.path.exists(file) else Baseline(file)
-    after = before.rewritten(outcome.findings, outcome.files)
+    after = before.rewritten(outcome.findings, outcome.looked_for)
     after.save()
     note(f"wrote {after.summary()} to {file}")
     return EXIT_OK

@@ -7,24 +7,15 @@ import sys
 from collections.abc import Iterable, Mapping
 
 import click
-from click.shell_completion import CompletionItem
 
 from analyzer.report.common import RuleDocumentation, printable
 from analyzer.selection import unknown_name_message
 from workfile_cli import engine
 from workfile_cli.console import output_width, use_colour, write_result
-from workfile_cli.options import format_option
+from workfile_cli.options import complete_rules, format_option
 
 _DEFAULT_WIDTH = 100
 _LETTERS = {"error": "E", "warning": "W", "information": "I"}
-
-
-def complete_rules(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The rules and families that begin with what was typed."""
-    rules = engine.ENGINE.all_rules()
-    names = {name: rule.summary for name, rule in rules.items()}
-    names.update({rule.code: "family" for rule in rules.values()})
-    return [CompletionItem(name, help=names[name]) for name in sorted(names) if name.startswith(incomplete)]
 
 
 @click.command("explain")

@@ -84,6 +84,8 @@ def _load(file: str) -> tuple[Document, Workflow, list[Finding]]:
     if file_kind(path) != "workflow":
         raise click.UsageError(f"`{file}` is not a Workfile: its name should end in `.workfile.yaml`.")
     project = project_for(path)
+    if project.problems:
+        raise click.UsageError(project.problems[0])
     document = project.document(path)
     if document is None:
         raise click.UsageError(f"cannot read `{file}`: {project.unreadable(path) or 'there is no such file'}.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -26,6 +29,40 @@ def format_option(
 ) -> Callable[[_Command], _Command]:
     """``--format``, the first of ``formats`` by default."""
     return click.option("--format", name, type=click.Choice(formats), default=formats[0], show_default=True, help=help_)
+
+
+def complete_rules(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The rules and families that begin with what was typed."""
+    from click.shell_completion import CompletionItem
+
+    from workfile_cli import engine
+
+    rules = engine.ENGINE.all_rules()
+    names = {name: rule.summary for name, rule in rules.items()}
+    names.update({rule.code: "family" for rule in rules.values()})
+    return [CompletionItem(name, help=names[name]) for name in sorted(names) if name.startswith(incomplete)]
+
+
+def complete_several_rules(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The same for a list with commas: its last name, those before it left out."""
+    before, comma, last = incomplete.rpartition(",")
+    found = [each for each in complete_rules(context, parameter, last) if each.value not in before.split(",")]
+    for each in found:
+        each.value = f"{before}{comma}{each.value}"
+    return found
+
+
+def rules_option(name: str, help_: str) -> Callable[[_Command], _Command]:
+    """An option that takes rules and families, several times or with commas between them."""
+    return click.option(
+        name, multiple=True, callback=split_names, metavar="RULE,...", help=help_, shell_complete=complete_several_rules
+    )
+
+
+def split_names(_context: click.Context, _option: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
+    """``--select a,b --select c``: one list, each once, in the order given."""
+    names = (name.strip() for part in value for name in part.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def serving_options(command: Callable[[int | None], int]) -> Callable[..., int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,12 +29,14 @@ MAX_ERRORS = 20
 
 @dataclass(slots=True)
 class Result:
-    """One scenario: ``outcome`` is ``passed``, ``failed`` or ``error``; ``messages`` say why it is an error."""
+    """One scenario: ``outcome`` is ``passed``, ``failed`` or ``error``; ``messages`` say why it is an error;
+    ``seconds`` is how long it took here, not on its clock."""
 
     path: str
     outcome: str = "passed"
     differences: list[Difference] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 @click.command("test")
@@ -70,7 +73,9 @@ def test(
     results: list[Result] = []
     with LazyProgress("testing") as progress:
         for number, path in enumerate(files, 1):
+            started = time.perf_counter()
             results.append(run_scenario(path, measured))
+            results[-1].seconds = time.perf_counter() - started
             progress(number, len(files))
     if measured is not None:
         add_unplayed(measured, asked)
@@ -169,12 +174,13 @@ def _text(results: list[Result], colour: ColourChoice) -> str:
 
 def _junit(results: list[Result]) -> str:
     counts = _counts(results)
-    head = f'tests="{len(results)}" failures="{counts["failed"]}" errors="{counts["error"]}"'
+    seconds = sum(each.seconds for each in results)
+    head = f'tests="{len(results)}" failures="{counts["failed"]}" errors="{counts["error"]}" time="{seconds:.3f}"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="workfile test" {head}>']
     lines.append(f' <testsuite name="workfile test" {head} skipped="0">')
     for each in results:
         name = xml_text(each.path)
-        opening = f'  <testcase classname="{name}" name="{name}" file="{name}"'
+        opening = f'  <testcase classname="{name}" name="{name}" file="{name}" time="{each.seconds:.3f}"'
         if each.outcome == "passed":
             lines.append(f"{opening}/>")
             continue

@@ -17,7 +17,7 @@ def _keys(*specs: KeySpec) -> dict[str, KeySpec]:
 
 
 SCENARIO_KINDS: Final[dict[str, str]] = {
-    "timestamp": "a timestamp such as 2026-01-01T00:00:00Z",
+    "timestamp": "a timestamp such as `2026-01-01T00:00:00Z`",
     "moment": "a duration from the start, or a timestamp",
     "integer": "an integer",
     "count": "an integer of at least 0",
@@ -133,6 +133,7 @@ EXPECT_KEYS: Final = _keys(
     K("generation", "count", "The recovery generation at the end."),
 )
 
+#: What an entry of ``expect.calls`` may name: the fields of ``calls`` in the JSON of a run.
 EXPECTED_CALL_KEYS: Final = _keys(
     K("action", "text", "The action, `connector.action`."),
     K("path", "text", "The path of the step that calls."),
@@ -140,9 +141,9 @@ EXPECTED_CALL_KEYS: Final = _keys(
     K("answer", "enum", "How it was answered.", values=("success", "failure", "ambiguous", "lost", "late")),
     K("attempt", "positive-integer", "The number of the attempt."),
     K("generation", "count", "The recovery generation."),
-    K("key", "text", "The idempotency key."),
-    K("connection", "text", "The connection."),
-    K("at", "timestamp", "When it was dispatched."),
+    K("key", "any", "The idempotency key."),
+    K("connection", "any", "The connection."),
+    K("at", "moment", "When it was dispatched."),
 )
 
 EXPECTED_FAILURE_KEYS: Final = _keys(

@@ -97,15 +97,16 @@ KINDS: Final[dict[str, Schema]] = {
 
 def value(spec: KeySpec, shape: Schema | None = None) -> Schema:
     """The fragment of one key, with its description; ``shape`` stands for a kind that the place itself defines."""
-    found: Schema = {"description": description(spec)}
-    if spec.values:
-        found["enum"] = [*spec.values]
-    else:
-        found.update(KINDS[spec.kind] if shape is None else shape)
+    found: Schema = {"description": description(spec), **(domain(spec) if shape is None else shape)}
     default = default_of(spec)
     if default is not None:
         found["default"] = default
     return found
+
+
+def domain(spec: KeySpec) -> Schema:
+    """What values a key has by its kind."""
+    return {"enum": [*spec.values]} if spec.values else KINDS[spec.kind]
 
 
 def description(spec: KeySpec) -> str:

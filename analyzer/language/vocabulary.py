@@ -54,7 +54,7 @@ class KeySpec(NamedTuple):
 VALUE_KINDS: Final[dict[str, str]] = {
     "text": "a string",
     "version": "a version string",
-    "standard-version": 'the string "1.0"',
+    "standard-version": 'the string `"1.0"`',
     "identifier": "an identifier (lower-case letters, digits and `_`, a letter first)",
     "state": "the name of a state",
     "name": "a name (lower-case letters, digits, `_` and `-`, a letter first)",
@@ -64,9 +64,9 @@ VALUE_KINDS: Final[dict[str, str]] = {
     "positive-integer": "a positive integer",
     "factor": "a number of at least 1",
     "fraction": "a number from 0 to 1",
-    "positive-duration": "a positive duration such as 30s",
-    "duration": "a duration such as 30s",
-    "timeout": "a positive duration such as 30s",
+    "positive-duration": "a positive duration such as `30s`",
+    "duration": "a duration such as `30s`",
+    "timeout": "a positive duration such as `30s`",
     "wait-timeout": "a duration, a timestamp, or one interpolation that gives one",
     "reference": "a literal `connector.name`",
     "codes": "a list of codes",
@@ -229,7 +229,7 @@ CONSTRUCTS: Final[dict[str, Construct]] = {
         Construct(
             "wf.wait_for",
             "reference",
-            "Durably wait for one correlated event, or a timeout. Binds `{status, event, …}`; a timeout is no failure.",
+            "Durably wait for one correlated event, or a timeout, which is not a failure. Binds `{status, event, …}`.",
             _keys(
                 K("match", "map-of-expressions", "Correlation fields and the values they must have.", required=True),
                 K("timeout", "wait-timeout", "How long, or until when, to wait.", required=True),

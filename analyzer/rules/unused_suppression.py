@@ -13,7 +13,8 @@ RULE = Rule(
 ## What it finds
 
 A comment `# workfile: ignore[rule]` that suppresses nothing: the finding is gone, stands on another line, or the name
-is not that of a rule.
+is not that of a rule. Also a comment that looks like one and is none: `# workfile: disable[rule]`,
+`# Workfile: Ignore[rule]`.
 
 ## Why it matters
 

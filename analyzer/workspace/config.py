@@ -9,7 +9,7 @@ The nearest one upwards from a file counts; in one folder ``workfile.toml`` come
 """
 
 # Paths are plain text here, as everywhere in the workspace: building path objects costs more than the work itself.
-# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120, PTH123
+# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH118, PTH119, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from analyzer.language.suggest import hint
 from analyzer.language.vocabulary import NAME, PROFILES, TRIGGER_SOURCES
-from analyzer.shown import shown_path
+from analyzer.shown import relative_path, shown_path
 
 CONFIG_NAME: Final = "workfile.toml"
 PYPROJECT_NAME: Final = "pyproject.toml"
+PYPROJECT_PREFIX: Final = "tool.workfile."
 MAX_CONFIG_BYTES: Final = 1024 * 1024
 MAX_LEVELS: Final = 256
+MAX_BESIDE: Final = 1000
 
 _ROOT_KEYS: Final = ("connections", "connectors", "target", "check")
 _CHECK_KEYS: Final = ("select", "ignore", "exclude", "per-file-ignores")
@@ -88,6 +91,19 @@ class Config:
     target: TargetConfig = TargetConfig()
     check: CheckConfig = CheckConfig()
     fingerprint: str = "none"
+
+    def missing_folders(self) -> tuple[str, ...]:
+        """In one line each which of ``connectors`` are not there: else every use of a connector would be unknown, and
+        nothing would say why."""
+        return tuple(self._missing(folder) for folder in self.connectors if not os.path.isdir(folder))
+
+    def _missing(self, folder: str) -> str:
+        path, root = self.path or "", self.root or ""
+        named = relative_path(folder, root)
+        key = f"{PYPROJECT_PREFIX if os.path.basename(path) == PYPROJECT_NAME else ''}connectors"
+        what = "which is not a folder" if os.path.exists(folder) else "and there is no such folder"
+        advice = hint(named, _folders_beside(folder, root)) or " Correct it, or make the folder."
+        return str(ConfigError(f"`{key}` names `{named}`, {what}.{advice}", path))
 
 
 def find_config(folder: str) -> str | None:
@@ -160,7 +176,7 @@ def load_config(path: str) -> Config:
         raise ConfigError("it is nested too deeply; flatten it", path) from None
     prefix = ""
     if os.path.basename(path) == PYPROJECT_NAME:
-        table, prefix = table["tool"]["workfile"], "tool.workfile."
+        table, prefix = table["tool"]["workfile"], PYPROJECT_PREFIX
     return read_config(table, path, prefix)
 
 
@@ -180,6 +196,15 @@ def read_config(table: Any, path: str, prefix: str = "") -> Config:
         check=reader.check(table.get("check", {})),
         fingerprint=hashlib.sha256(json.dumps(table, sort_keys=True, default=str).encode()).hexdigest(),
     )
+
+
+def _folders_beside(folder: str, root: str) -> list[str]:
+    """The folders that one of this name may have been meant for, relative to the root."""
+    try:
+        with os.scandir(os.path.dirname(folder)) as entries:
+            return sorted(relative_path(each.path, root) for each in islice(entries, MAX_BESIDE) if each.is_dir())
+    except OSError:
+        return []
 
 
 def parse_profiles(names: Iterable[str]) -> tuple[str, ...]:

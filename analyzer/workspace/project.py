@@ -92,12 +92,12 @@ class _Loaded:
 
 
 class Project:
-    """One configuration root, an absolute path. ``problems`` say in one line each why its configuration is not used."""
+    """One configuration root, an absolute path."""
 
     def __init__(self, root: str, config: Config, problems: tuple[str, ...] = ()) -> None:
         self.root = root
         self.config = config
-        self.problems = problems
+        self._problems = problems
         self._traces: list[Trace] = []
         self._texts: dict[str, str] = {}
         self._documents: Kept[Document] = Kept()
@@ -113,6 +113,11 @@ class Project:
         self._fingerprint: str | None = None
         self.index_problems: tuple[str, ...] = ()
         self._real_folders: tuple[str, ...] | None = None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """In one line each why the configuration is not used; folders that it names may come and go."""
+        return self._problems or self.config.missing_folders()
 
     # Dependencies.
 
@@ -420,10 +425,16 @@ class Project:
         prefix = self.root.rstrip(os.sep) + os.sep
         return path.removeprefix(prefix).replace(os.sep, "/")
 
+    def excludes(self, path: str) -> bool:
+        """Whether searches leave the file or folder out, by ``check.exclude`` of the configuration."""
+        patterns = self.config.check.exclude
+        return any(glob_matches(pattern, self.shown(path)) for pattern in patterns) if patterns else False
+
     # The workflow index.
 
     def workflows(self) -> dict[str, list[str]]:
-        """Every workflow name under the root with the paths of its Workfiles, both in order."""
+        """Every workflow name under the root with the paths of its Workfiles, both in order; one that the configuration
+        excludes takes no name from another."""
         for each in self._traces:
             each.reads_index = True
         if self._workflows is None:
@@ -433,6 +444,9 @@ class Project:
                 name = names[path]
                 if name is not None:
                     found.setdefault(name, []).append(path)
+            for name, paths in found.items():
+                if len(paths) > 1:
+                    found[name] = [path for path in paths if not self.excludes(path)] or paths
             self._workflows = dict(sorted(found.items()))
         return self._workflows
 
@@ -569,10 +583,4 @@ def discover(paths: Sequence[str], limit: int = MAX_FILES) -> Discovery:
 
     In a search, what ``check.exclude`` of the configuration at hand fits is left out (globs relative to its root).
     """
-    return gather(paths, limit, excluded=_is_excluded)
-
-
-def _is_excluded(path: str) -> bool:
-    project = project_for(path)
-    patterns = project.config.check.exclude
-    return any(glob_matches(pattern, project.shown(path)) for pattern in patterns) if patterns else False
+    return gather(paths, limit, excluded=lambda path: project_for(path).excludes(path))

@@ -21,6 +21,7 @@ from analyzer.language.scenario_vocabulary import (
     DECISION_WORDS,
     EVENT_KEYS,
     EXPECT_KEYS,
+    EXPECTED_CALL_KEYS,
     EXPECTED_FAILURE_KEYS,
     EXPECTED_STOP_KEYS,
     FAILURE_KEYS,
@@ -47,22 +48,6 @@ from sim_runtime.world.scenario import (
     ScriptedAnswer,
 )
 from sim_runtime.world.values import Bad, Keys, ValueReader
-
-#: What an entry of ``expect.calls`` may name: the fields of ``calls`` in the JSON of a run.
-CALL_KEYS: Final[dict[str, KeySpec]] = {
-    spec.name: spec
-    for spec in (
-        KeySpec("at", "moment", "When it was dispatched."),
-        KeySpec("action", "text", "`connector.action`."),
-        KeySpec("path", "text", "The step path."),
-        KeySpec("generation", "count", "The recovery generation."),
-        KeySpec("attempt", "positive-integer", "The attempt."),
-        KeySpec("key", "any", "The idempotency key."),
-        KeySpec("connection", "any", "The connection."),
-        KeySpec("arguments", "map", "Arguments that the call includes."),
-        KeySpec("answer", "enum", "How it was answered.", values=("success", "failure", "ambiguous", "lost", "late")),
-    )
-}
 
 
 def read_scenario(document: Document, problems: Problems) -> Scenario:
@@ -119,7 +104,7 @@ class _Reader(ValueReader):
             elif isinstance(node, Sequence):
                 stack.extend(node.items)
             elif isinstance(node, Scalar) and isinstance(node.value, float) and not isfinite(node.value):
-                self.report(node, f"`{shown(node.text)}` is no number that can be recorded: write a finite one.")
+                self.report(node, f"`{shown(node.text)}` cannot be recorded: write a finite number.")
 
     # Answers.
 
@@ -266,7 +251,7 @@ class _Reader(ValueReader):
         keys = self.keys(node, table, "A decision")
         if not keys:
             if not node.entries:
-                self.report(node, f"This is no decision: {_DECISIONS}.")
+                self.report(node, f"This is not a decision: {_DECISIONS}.")
             return None
         if len(keys) > 1:
             self.report(keys["fail"].key, "A decision is `succeed` or `fail`, and this has both: keep one.")
@@ -332,7 +317,8 @@ class _ExpectReader:
             table = EXPECTED_FAILURE_KEYS if name == "failure" else EXPECTED_STOP_KEYS
             return self.partial(entry, table, f"`{name}`")
         if name == "calls":
-            return [self.partial(Entry(entry.key, item), CALL_KEYS, "A call") for item in reader.items(entry, "calls")]
+            items = reader.items(entry, "calls")
+            return [self.partial(Entry(entry.key, item), EXPECTED_CALL_KEYS, "A call") for item in items]
         return reader.read(entry, spec)
 
     def counts(self, entry: Entry) -> dict[str, int]:
@@ -351,7 +337,7 @@ class _ExpectReader:
             if isinstance(item, Scalar) and isinstance(item.value, str):
                 found.append(item.value)
             else:
-                self.reader.wrong(item, entry.key, f"`{spec.name}` lists paths")
+                self.reader.wrong(item, entry.key, f"An element of `{spec.name}` must be a path")
         return found
 
     def partial(self, entry: Entry, table: dict[str, KeySpec], place: str) -> dict[str, Any] | None:
@@ -386,5 +372,5 @@ def read_decision(text: str, on: str, actor: str) -> Decision | str:
     reader.numbers(tree.root)
     decision = reader.decided(Entry(key, tree.root), on, actor)
     if decision is None or problems.items:
-        return problems.items[0].message if problems.items else f"This is no decision; {_DECISIONS}."
+        return problems.items[0].message if problems.items else f"This is not a decision; {_DECISIONS}."
     return decision

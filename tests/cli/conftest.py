@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     work.mkdir()
     monkeypatch.chdir(work)
     monkeypatch.setenv("WORKFILE_CACHE_DIR", str(tmp_path / "cache"))
-    for name in ("GITHUB_STEP_SUMMARY", "WORKFILE_DEBUG", "NO_COLOR", "FAKE_ENGINE_LOG"):
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "WORKFILE_DEBUG", "NO_COLOR", "FAKE_ENGINE_LOG"):
         monkeypatch.delenv(name, raising=False)
     return work
 

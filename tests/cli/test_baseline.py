@@ -112,3 +112,57 @@ def test_nothing_is_written_while_something_cannot_be_checked(run, put, folder):
     ran = run("check", "--baseline", "base.json", "--write-baseline")
     assert ran.code == 2
     assert not (folder / "base.json").exists()
+
+
+@pytest.mark.parametrize(
+    "narrower",
+    [
+        ("--select", "bad-value"),
+        ("--select", "document.structure"),
+        ("--ignore", "likely-wrong"),
+        ("--ignore", "document.control"),
+    ],
+)
+def test_entries_of_rules_that_were_not_looked_at_stay(run, put, folder, narrower):
+    put("a.workfile.yaml", "x: !bad-value\nz: !likely-wrong\n")
+    run("check", "--baseline", "base.json", "--write-baseline")
+    before = (folder / "base.json").read_bytes()
+    assert run("check", "--baseline", "base.json", *narrower).err == ""  # nothing is gone
+    run("check", "--baseline", "base.json", "--write-baseline", *narrower)
+    assert (folder / "base.json").read_bytes() == before
+    put("a.workfile.yaml", "z: !likely-wrong\n")
+    assert "1 finding;" in run("check", "--baseline", "base.json", *narrower).err
+    run("check", "--baseline", "base.json", "--write-baseline", *narrower)
+    assert [entry[1] for entry in entries(folder / "base.json")] == ["likely-wrong"]
+
+
+@pytest.mark.parametrize(
+    "setting", ['ignore = ["likely-wrong"]', 'per-file-ignores = { "a.*" = ["document.control"] }']
+)
+def test_entries_of_rules_that_the_configuration_leaves_out_stay(run, put, folder, setting):
+    put("a.workfile.yaml", "x: !bad-value\nz: !likely-wrong\n")
+    run("check", "--baseline", "base.json", "--write-baseline")
+    before = (folder / "base.json").read_bytes()
+    put("workfile.toml", f"[check]\n{setting}\n")
+    assert run("check", "--baseline", "base.json").err == ""
+    run("check", "--baseline", "base.json", "--write-baseline")
+    assert (folder / "base.json").read_bytes() == before
+
+
+def test_in_a_file_that_was_read_in_part_only_that_counts_as_looked_at(run, put, folder):
+    put("a.workfile.yaml", "x: !bad-value\n")
+    run("check", "--baseline", "base.json", "--write-baseline")
+    put("a.workfile.yaml", "x: !yaml-syntax\n")
+    assert run("check", "--baseline", "base.json").err == ""
+    run("check", "--baseline", "base.json", "--write-baseline")
+    assert [entry[1] for entry in entries(folder / "base.json")] == ["bad-value", "yaml-syntax"]
+    put("a.workfile.yaml", "x: !bad-value\n")
+    assert "1 finding;" in run("check", "--baseline", "base.json").err
+
+
+def test_a_rule_that_no_longer_exists_is_gone(run, put, folder):
+    put("a.workfile.yaml", "x: !bad-value\n")
+    put("base.json", '{"version": 1, "entries": [{"path": "a.workfile.yaml", "rule": "old", "route": "", "count": 1}]}')
+    assert "1 finding;" in run("check", "--baseline", "base.json").err
+    run("check", "--baseline", "base.json", "--write-baseline")
+    assert [entry[1] for entry in entries(folder / "base.json")] == ["bad-value"]

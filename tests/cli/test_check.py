@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_read_is_2(run, put, monkeypatch):
     ran = run("check", "--format", "json")
     assert (ran.code, ran.err) == (
         2,
-        "workfile check: error: cannot read `a.workfile.yaml`: No such file or directory\n",
+        "workfile check: error: cannot read `a.workfile.yaml`: No such file or directory.\n",
     )
     assert findings(ran.out) == [("b.workfile.yaml", "bad-value", 1)]
 
@@ -329,3 +329,29 @@ def test_findings_at_one_place_are_in_the_order_of_their_rules():
     ordered = [at("a", 9), at("a", 12), at("b", 3), at("c", 8), at("a", 3, 2)]
     mixed = [ordered[number] for number in (3, 0, 4, 2, 1)]
     assert sorted(mixed, key=Finding.sort_key) == ordered
+
+
+def _paths(format_: str, out: str) -> list[str]:
+    if format_ == "github":
+        return [line.partition("file=")[2].partition(",")[0] for line in out.splitlines()]
+    results = json.loads(out)["runs"][0]["results"]
+    return [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
+
+
+@pytest.mark.parametrize("format_", ["github", "sarif"])
+def test_for_github_paths_are_those_of_the_repository(run, put, folder, tmp_path, monkeypatch, format_):
+    put("sub/deep/a.workfile.yaml", "x: !bad-value\n")
+    put("b.workfile.yaml", "x: !bad-value\n")
+    monkeypatch.chdir(folder / "sub")
+    call = ("check", "deep", "../b.workfile.yaml", "--format", format_)
+    assert _paths(format_, run(*call).out) == ["../b.workfile.yaml", "deep/a.workfile.yaml"]
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    for workspace in (folder, link, f"{folder}/"):
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(workspace))
+        assert _paths(format_, run(*call).out) == ["b.workfile.yaml", "sub/deep/a.workfile.yaml"]
+    found = json.loads(run(*call[:-1], "json").out)["findings"]
+    assert [each["path"] for each in found] == ["../b.workfile.yaml", "deep/a.workfile.yaml"]
+    for elsewhere in (folder / "sub" / "deep", str(folder / "su"), "/nowhere", ""):
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(elsewhere))
+        assert _paths(format_, run(*call).out) == ["../b.workfile.yaml", "deep/a.workfile.yaml"]

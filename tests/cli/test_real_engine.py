@@ -107,3 +107,15 @@ def test_every_rule_can_be_explained(run, monkeypatch):
     for name in rules:
         ran = run("explain", name)
         assert (ran.code, ran.out.partition("\n")[0]) == (0, f"# {name}")
+
+
+def test_a_connector_folder_that_is_not_there_is_said_once(real, put):
+    put("a.workfile.yaml", WORKFILE)
+    put("workfile.toml", 'connectors = ["conectors"]\n')
+    put("connectors/x.connector.yaml", "connector: x\n")
+    words = "workfile.toml: `connectors` names `conectors`, and there is no such folder. Did you mean `connectors`?"
+    for call in (["check"], ["check", "--format", "json"], ["run", "a.workfile.yaml"], ["graph", "a.workfile.yaml"]):
+        assert real(*call) == (2, "", f"workfile {call[0]}: error: {words}\n")
+    code, out, _ = real("doctor")
+    assert code == 1
+    assert words in out

@@ -69,7 +69,7 @@ def test_suppresses(check, text):
         ("x: !bad-value # workfile: ignore\n", [("bad-value", 1, 4), ("unused-suppression", 1, 27)]),
         ("x: !bad-value # workfile: ignore[]\n", [("bad-value", 1, 4), ("unused-suppression", 1, 27)]),
         ("x: !bad-value # workfile: ignore[bad-value\n", [("bad-value", 1, 4), ("unused-suppression", 1, 33)]),
-        ("x: !bad-value # workfile: ignored[bad-value]\n", [("bad-value", 1, 4)]),
+        ("x: !bad-value # workfile: ignored[bad-value]\n", [("bad-value", 1, 4), ("unused-suppression", 1, 27)]),
         (
             "# workfile: ignore[bad-value]\nx: !bad-value # workfile: ignore[bad-value]\n",
             [("unused-suppression", 2, 34)],
@@ -229,3 +229,48 @@ def test_nearest_names_are_looked_for_so_many_times(check):
 def test_the_first_name_in_the_file_is_the_one_that_is_used(check):
     text = "# workfile: ignore[document.structure]\n# workfile: ignore[bad-value, unknown-key]\nx: !bad-value\n"
     assert places(check(text)) == [("unused-suppression", 2, 20), ("unused-suppression", 2, 31)]
+
+
+@pytest.mark.parametrize(
+    ("comment", "column", "written"),
+    [
+        ("# workfile: disable[bad-value] old", 23, "# workfile: ignore[bad-value] old"),
+        ("#WORKFILE:Ignore [ bad-value ]", 21, "# workfile: ignore [ bad-value ]"),
+        ("# Workfile: Ignore[bad-value]", 23, "# workfile: ignore[bad-value]"),
+        ("# workfile ignore[bad-value]", 22, "# workfile: ignore[bad-value]"),
+        ("# workfile: Disable-Next-Line[bad-value]", 23, "# workfile: ignore[bad-value]"),
+        ("# workfile: nocover", 23, ""),
+        ("# Workfile: Ignore  ", 23, ""),
+        ("# workfile: disable-next-line", 23, ""),
+    ],
+)
+def test_what_looks_like_a_suppression_is_told(check, run, put, comment, column, written):
+    found = check(f"x: !bad-value {comment}\n")
+    assert places(found) == [("bad-value", 1, 4), ("unused-suppression", 1, column + 4)]
+    told = found[1]
+    assert "is not a directive, so it suppresses nothing; write `# workfile: ignore[rule]`" in told["message"]
+    assert [fix["applicability"] for fix in told["fixes"]] == (["unsafe"] if written else [])
+    file = put("a.workfile.yaml", f"x: !bad-value {comment}\n")
+    run("check", "--fix", "--unsafe-fixes")
+    assert file.read_text() == f"x: !bad-value {written or comment}\n"
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# workfile: ../a.workfile.yaml",
+        '# workfile: "1.0"',
+        "# workfile: order",
+        "# Workfile: allow me to say",
+        "# this workfile: ignored[x]",
+        "# Workfile: order[1] comes first",
+    ],
+)
+def test_a_comment_is_left_alone(check, comment):
+    assert check(f"{comment}\nx: 1 {comment}\n") == []
+
+
+def test_what_looks_like_a_suppression_counts_towards_the_bound():
+    text = "# workfile: nocover\n" * (MAX_NAMES + 5)
+    comments = [(line, 1, "# workfile: nocover", True) for line in range(1, MAX_NAMES + 6)]
+    assert len(find_directives(text, comments)) == MAX_NAMES + 1

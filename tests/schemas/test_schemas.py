@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from analyzer.driver import Options, check_files
 from analyzer.expressions.schema_faults import json_value
 from analyzer.expressions.times import parse_timestamp
 from analyzer.findings import Finding
@@ -23,8 +26,12 @@ from analyzer.language.schema_values import DURATION, KINDS, POSITIVE_DURATION, 
 from analyzer.language.vocabulary import VALUE_KINDS
 from analyzer.syntax.parse import parse
 from analyzer.syntax.source import Source
+from analyzer.workspace.config import CONFIG_NAME, PYPROJECT_NAME
+from sim_runtime.rules.engine import register
 from tests.conformance.corpus import FOLDER
 from tests.rules.examples import ROOT, check_folder, examples
+from tests.schemas.changed import changed
+from tests.schemas.changed import text_of as text_of_changed
 from workfile_cli.main import main
 from workfile_cli.reports import REPORTS
 from workfile_cli.schema import KINDS as OFFERED
@@ -36,6 +43,14 @@ SEEN_BY_THE_ANALYZER_ONLY = {
     "structure-not-finite.workfile.yaml": "JSON has no such numbers, so no schema speaks of them",
     "structure-subject-two.workfile.yaml": "two actions: names that fit a pattern cannot be counted",
 }
+
+
+SOUND = [FOLDER / "ok", FOLDER / "scenarios", *sorted((FOLDER / "projects").iterdir()), ROOT / "examples"]
+CHANGES_AT_ONCE = 15
+
+Sound: TypeAlias = Callable[[str], list[tuple[Path, Any]]]
+
+register()  # so that scenarios are checked too
 
 
 @cache
@@ -96,9 +111,7 @@ def test_every_key_has_a_text(kind: str) -> None:
     assert list(bare(schemas.schema(kind), kind)) == []
 
 
-@pytest.mark.parametrize(
-    "folder", [FOLDER / "ok", *sorted((FOLDER / "projects").iterdir()), ROOT / "examples"], ids=lambda f: f.name
-)
+@pytest.mark.parametrize("folder", SOUND, ids=lambda f: f.name)
 def test_what_is_valid_is_never_refused(folder: Path) -> None:
     refused = {
         path.name: refusals(path.name, path.read_bytes().decode("utf-8"))
@@ -106,6 +119,38 @@ def test_what_is_valid_is_never_refused(folder: Path) -> None:
         if not any(each.severity == "error" for each in found)
     }
     assert {name: said for name, said in refused.items() if said} == {}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
+    """By kind, the files of the sound folders that can be written as JSON, copied to where they may be changed."""
+    found: dict[str, list[tuple[Path, Any]]] = {kind: [] for kind in schemas.KINDS_OF_FILES}
+    for folder in SOUND:
+        copied = shutil.copytree(folder, tmp_path_factory.mktemp("sound") / folder.name)
+        if not any((copied / name).exists() for name in (CONFIG_NAME, PYPROJECT_NAME)):
+            (copied / CONFIG_NAME).touch()
+        for path in sorted(each for each in copied.rglob("*") if each.is_file()):
+            kind = kind_of(path.name)
+            tree = parse(Source(path.read_bytes().decode("utf-8", "replace"))) if kind else None
+            if kind and tree is not None and tree.root is not None and not tree.problems:
+                found[kind].append((path, json_value(tree.root)))
+    return lambda kind: found[kind]  # not the map, all of which hypothesis would print when the test fails
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", schemas.KINDS_OF_FILES)
+@settings(phases=[Phase.generate])  # a seed is no nearer to the fault for being smaller
+@given(seed=st.integers(0, 2**32))
+def test_what_check_takes_no_schema_refuses(kind: str, sound: Sound, seed: int) -> None:
+    random = Random(seed)
+    for _ in range(CHANGES_AT_ONCE):
+        path, document = random.choice(sound(kind))
+        text = text_of_changed(changed(document, random))
+        refused = refusals(path.name, text)
+        if refused:
+            outcome = check_files([str(path)], Options(cache=False, jobs=1), {str(path): text})
+            assert not outcome.problems
+            assert any(each.severity == "error" for each in outcome.findings), f"{path.name}: {refused[0]}\n{text}"
 
 
 def test_the_good_examples_of_the_rules_are_not_refused() -> None:
@@ -132,12 +177,15 @@ def test_broken_structure_is_refused() -> None:
         ("a.scenario.yaml", "workfile: a.workfile.yaml\nacions: {}\n"),
         ("a.scenario.yaml", "inputs: {}\n"),
         ("a.scenario.yaml", "workfile: a\nactions: { a.b: [{ succeed: 1, fail: { code: x } }] }\n"),
+        ("a.scenario.yaml", "workfile: a\nactions: { a.b: { succeed: 1, fail: { code: x } } }\n"),
+        ("a.scenario.yaml", "workfile: a\nactions: { a.b: [] }\n"),
+        ("a.scenario.yaml", "workfile: a\nexpect: { calls: [{ actoin: a.b }] }\n"),
         ("a.scenario.yaml", "workfile: a\nevents: [{ deliver: a.b }]\n"),
         ("a.scenario.yaml", "workfile: a\ncrashes: [{ after: { path: x } }]\n"),
         ("a.scenario.yaml", "workfile: a\noperator: [{ on: x, decide: again }]\n"),
         ("a.scenario.yaml", "workfile: a\nexpect: { status: done }\n"),
         ("a.scenario.yaml", "workfile: a\nuntil: tomorrow\n"),
-        ("a.connector.yaml", "connector: a\n"),
+        ("a.connector.yaml", "actions: {}\n"),
         ("a.connector.yaml", "connector: wf\nactions: {}\n"),
         ("a.connector.yaml", "connector: a\nactions: { b: { idempotency: keyed } }\n"),
         ("a.connector.yaml", "connector: a\nactions: 5\n"),
@@ -167,6 +215,7 @@ actions:
     - succeed: null
       latency: 200ms
       where: { amount: 5 }
+  payments.refund: { succeed: {}, latency: 1s }
 events:
   - { at: 2h, deliver: messaging.approval, id: evt-1, payload: { request_id: r-1 } }
   - { after: approval, by: 1m, deliver: messaging.approval }

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from analyzer.language.vocabulary import PROFILES, TRIGGER_SOURCES
+from analyzer.shown import shown_path
 from analyzer.workspace.config import ConfigError, find_config, load_config, parse_profiles
+from analyzer.workspace.project import project_for
 
 FULL = """\
 connectors = ["shared", "../outside"]
@@ -130,7 +132,7 @@ def test_a_bad_configuration_is_one_line(make: Any, text: str, words: str) -> No
     with pytest.raises(ConfigError) as caught:
         load_config(path)
     message = str(caught.value)
-    assert message.startswith(path + ": ")
+    assert message.startswith(f"{shown_path(path)}: ")
     assert words in message
     assert "\n" not in message
     assert caught.value.path == path
@@ -183,3 +185,24 @@ def test_profiles_of_a_call() -> None:
     assert parse_profiles([]) == ("core",)
     with pytest.raises(ConfigError, match="Did you mean `replay`"):
         parse_profiles(["core", "replya"])
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "key"),
+    [("workfile.toml", "", "connectors"), ("pyproject.toml", "[tool.workfile]\n", "tool.workfile.connectors")],
+)
+def test_a_connector_folder_that_is_not_there_is_a_fault_of_the_configuration(
+    make: Any, monkeypatch: pytest.MonkeyPatch, name: str, head: str, key: str
+) -> None:
+    text = head + 'connectors = ["shared/conectors", "file", "../zzz", "."]\n'
+    root: Path = make({name: text, "shared/connectors/a.connector.yaml": "", "file": ""})
+    monkeypatch.chdir(root)
+    expected = (
+        f"{name}: `{key}` names `shared/conectors`, and there is no such folder. Did you mean `shared/connectors`?",
+        f"{name}: `{key}` names `file`, which is not a folder. Correct it, or make the folder.",
+        f"{name}: `{key}` names `../zzz`, and there is no such folder. Correct it, or make the folder.",
+    )
+    project = project_for(str(root / "a.workfile.yaml"))
+    assert project.problems == expected
+    (root / "shared" / "conectors").mkdir()  # the same project, as in an editor
+    assert project.problems == expected[1:]

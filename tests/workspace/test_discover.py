@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.workspace.files import MAX_DEPTH, file_kind, found_kind
+from analyzer.workspace.files import MAX_DEPTH, SKIPPED_FOLDERS, file_kind, found_kind
 from analyzer.workspace.project import discover
 
 
@@ -177,3 +177,8 @@ def test_kinds() -> None:
     assert file_kind("/x/any.yml") == "workflow"
     assert found_kind("any.yml") == "other"
     assert file_kind("/x/a.txt") == "other"
+
+
+def test_the_documentation_names_what_a_search_passes_over() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "checking.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(SKIPPED_FOLDERS) if f"`{name}`" not in page] == []

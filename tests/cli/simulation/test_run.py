@@ -247,7 +247,7 @@ def test_a_crash_that_never_comes_is_an_error_of_the_scenario(workfile: Run, put
         (("sell.workfile.yaml", "--format", "xml"), "`xml` is not one of"),
         (
             ("sell.workfile.yaml", "--input", "amount=5", "--store", "sell.workfile.yaml"),
-            "is not a store of workflow runs|cannot be used",
+            "is damaged, or no store at all",
         ),
         (("sell.workfile.yaml", "--input", "amount=5", "--history", "none/x.jsonl"), "cannot write the history"),
         ((), "missing argument"),

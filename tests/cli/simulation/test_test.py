@@ -80,6 +80,9 @@ def test_junit(workfile: Run) -> None:
     assert failure is not None
     assert failure.get("message") == "effects.shop.charge: `shop.charge` took effect 1 time, expected 2"
     assert cases["s/broken.scenario.yaml"].find("error") is not None
+    times = [float(case.get("time", "-1")) for case in cases.values()]
+    assert all(0 <= each < 60 for each in times)
+    assert float(suites.get("time", "-1")) == pytest.approx(sum(times), abs=0.01)
 
 
 def test_a_folder_without_scenarios(workfile: Run, put: Put) -> None:
