@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from analyzer.shown import shown_path
 from sim_runtime.driver.store import SqliteStore, StoreError
 from sim_runtime.history.header import Header, header_of
 from sim_runtime.history.refusal import Refused
@@ -37,10 +38,11 @@ def stored_run(path: str, run_id: str | None) -> tuple[Header, list[Record]]:
                 raise StoreError(_choose(path, runs))
             run_id = runs[0]
         elif run_id not in runs:
-            raise StoreError(f"the store `{path}` holds no run `{run_id}`{_listed(runs)}")
+            raise StoreError(f"the store `{shown_path(path)}` holds no run `{run_id}`{_listed(runs)}")
         header = store.header(run_id)
         if header is None:
-            raise StoreError(f"the store `{path}` has no header for the run `{run_id}`: it was not started by `run`")
+            shown = shown_path(path)
+            raise StoreError(f"the store `{shown}` has no header for the run `{run_id}`: it was not started by `run`")
         return _checked(path, header), store.records(run_id)
     finally:
         store.close()
@@ -52,13 +54,13 @@ def _checked(path: str, json: dict[str, object]) -> Header:
     try:
         return header_of({**json, "digest": digest_of(json)})
     except Refused as error:
-        raise StoreError(f"the store `{path}` holds a header that cannot be used: {error}") from None
+        raise StoreError(f"the store `{shown_path(path)}` holds a header that cannot be used: {error}") from None
 
 
 def _choose(path: str, runs: list[str]) -> str:
     if not runs:
-        return f"the store `{path}` holds no run"
-    return f"the store `{path}` holds {len(runs)} runs: choose one with `--run`{_listed(runs)}"
+        return f"the store `{shown_path(path)}` holds no run"
+    return f"the store `{shown_path(path)}` holds {len(runs)} runs: choose one with `--run`{_listed(runs)}"
 
 
 def _listed(runs: list[str]) -> str:

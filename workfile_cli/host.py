@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from workfile_cli.console import note, write_result
+from workfile_cli.console import write_result
 
 KEY_VARIABLE = "WORKFILE_HOST_KEY"
 SIGNING_VARIABLE = "WORKFILE_HOST_SIGNING_KEYS"
@@ -80,6 +80,7 @@ def host(
     from sim_runtime.driver.store import StoreError
     from sim_runtime.host.catalogue import CannotServe, read_catalogue
     from sim_runtime.host.supervisor import CannotHost, Options, Supervisor
+    from sim_runtime.host.telling import tell
 
     _check_key()
     address = _address(listen)
@@ -87,10 +88,10 @@ def host(
     try:
         catalogue = read_catalogue(workflows)
         for problem in catalogue.problems:
-            note(problem)
+            tell(problem)
         options = Options(
             address,
-            os.path.abspath(store),  # noqa: PTH100
+            os.path.realpath(store),  # a link to a store is that store, and has its lock
             workers,
             catalogue,
             exercises=durability_exercises,
@@ -99,7 +100,7 @@ def host(
             signing_keys=keys,
         )
         served = ", ".join(each.workflow for each in catalogue.served if not each.builtin) or "the fixtures only"
-        return Supervisor(options, note).run(lambda url: write_result(f"{url} serves {served}\n"))
+        return Supervisor(options, tell).run(lambda url: write_result(f"{url} serves {served}\n"))
     except (StoreError, CannotServe, CannotHost) as error:
         raise click.UsageError(f"{error}.") from None
 
@@ -122,15 +123,16 @@ def _address(text: str) -> tuple[str, int]:
 
 def _signing_keys(path: Path | None) -> tuple[dict[str, Any], ...]:
     """The keys of the file, else of the environment: an entry, or a list of entries."""
+    from analyzer.shown import shown_path
     from sim_runtime.qualify.keys import KeyProblem, check_published
 
     source, text = f"`{SIGNING_VARIABLE}`", os.environ.get(SIGNING_VARIABLE, "")
     if path is not None:
-        source = f"`{path}`"
+        source = f"`{shown_path(str(path))}`"
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise click.UsageError(f"cannot read `{path}`: {getattr(error, 'strerror', None) or error}.") from None
+            raise click.UsageError(f"cannot read {source}: {getattr(error, 'strerror', None) or error}.") from None
     if not text.strip():
         return ()
     try:

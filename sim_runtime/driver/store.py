@@ -13,12 +13,50 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+from analyzer.shown import shown_path
 from sim_runtime.history.encoding import BadRecord, record_json, record_of
 from sim_runtime.history.records import Record
 
 
 class StoreError(Exception):
     """A store cannot be used; the message says why and what to do."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be used at present (a full disk, a lock that does not come free); nothing was changed."""
+
+
+class StoreReadOnly(StoreUnavailable):
+    """The store cannot be written, by this connection or at all."""
+
+
+class StoreDamaged(StoreError):
+    """The store holds something that cannot be right."""
+
+
+#: What stands in the way, by how the name of SQLite's error begins, and what to do; the next try may succeed.
+_PASSING: Final = (
+    ("SQLITE_FULL", "cannot grow ({error}): make room on its disk"),
+    ("SQLITE_READONLY", "is read-only: give the right to write it and its folder"),
+    ("SQLITE_CANTOPEN", "cannot be opened: see that its folder is there, and that files may be made in it"),
+    ("SQLITE_IOERR", "cannot be read or written ({error}): see that its disk has room and is well"),
+    ("SQLITE_BUSY", "is in use by another program ({error}): wait for that, or end it"),
+    ("SQLITE_LOCKED", "is in use by another program ({error}): wait for that, or end it"),
+    ("SQLITE_PROTOCOL", "is in use by another program ({error}): wait for that, or end it"),
+)
+
+
+def problem(path: str, error: sqlite3.Error) -> StoreError:
+    """What an error of SQLite means, in words that say what to do."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    for beginning, words in _PASSING:
+        if name.startswith(beginning):
+            kind = StoreReadOnly if beginning == "SQLITE_READONLY" else StoreUnavailable
+            return kind(f"the store `{shown_path(path)}` {words.format(error=error)}")
+    if name == "SQLITE_NOTADB":
+        words = f"is damaged, or no store at all ({error}): restore it from a copy, or choose another file"
+        return StoreDamaged(f"`{shown_path(path)}` {words}")
+    return StoreDamaged(f"the store `{shown_path(path)}` is damaged ({error}): restore it from a copy")
 
 
 class Store(Protocol):
@@ -75,44 +113,55 @@ class SqliteStore:
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         exists = os.path.exists(path)  # noqa: PTH110
         if read_only and not exists:
-            raise StoreError(f"there is no store `{path}`")
+            raise StoreError(f"there is no store `{shown_path(path)}`")
         self._path = path
         self._sums: dict[str, tuple[int, str]] = {}
+        if os.path.isdir(path):  # noqa: PTH112
+            raise StoreError(f"`{self._shown}` is a folder: name the file of a store")
         try:
-            target = f"file:{file_uri(path)}?mode=ro" if read_only else f"file:{file_uri(path)}"
-            self._db = sqlite3.connect(target, uri=True, isolation_level=None)
             self._open(exists, read_only)
         except sqlite3.Error as error:
-            raise StoreError(self._words(error)) from None
+            raise problem(path, error) from None
 
     def _open(self, exists: bool, read_only: bool) -> None:
+        try:
+            self._connect("?mode=ro" if read_only else "", exists, read_only)
+        except sqlite3.OperationalError:
+            if not read_only or _size(f"{self._path}-wal"):
+                raise
+            # A whole file where none may be made beside it (a medium that is read-only): reading needs none.
+            self._connect("?mode=ro&immutable=1", exists, read_only)
+
+    def _connect(self, mode: str, exists: bool, read_only: bool) -> None:
+        self._db = sqlite3.connect(f"file:{file_uri(self._path)}{mode}", uri=True, isolation_level=None)
         found = self._db.execute("pragma application_id").fetchone()[0]
         tables = self._db.execute("select count(*) from sqlite_schema").fetchone()[0]
         if found != MARK and (tables or read_only):
-            raise StoreError(f"`{self._path}` is not a store of workflow runs: choose another file")
+            raise StoreError(f"`{self._shown}` is not a store of workflow runs: choose another file")
         if exists and tables:
             state = self._db.execute("pragma quick_check(1)").fetchone()[0]
             if state != "ok":
-                raise StoreError(f"the store `{self._path}` is damaged ({state}): restore it from a copy")
+                raise StoreDamaged(f"the store `{self._shown}` is damaged ({state}): restore it from a copy")
         if not read_only:
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
             self._db.execute(f"pragma application_id = {MARK}")
             self._db.executescript(SCHEMA)
 
-    def _words(self, error: sqlite3.Error) -> str:
-        return f"the store `{self._path}` cannot be used: {error}; it may be torn or truncated, or not a store at all"
+    @property
+    def _shown(self) -> str:
+        return shown_path(self._path)
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise StoreError(self._words(error)) from None
+            raise problem(self._path, error) from None
 
     def begin(self, run_id: str) -> None:
         """A new run."""
         if self._run("select 1 from runs where id = ?", (run_id,)):
-            raise StoreError(f"the store `{self._path}` already holds the run `{run_id}`: use another file")
+            raise StoreError(f"the store `{self._shown}` already holds the run `{run_id}`: use another file")
         self._run("insert into runs select ?, coalesce(max(position), 0) + 1, null from runs", (run_id,))
         self._sums[run_id] = (0, "")
 
@@ -131,7 +180,7 @@ class SqliteStore:
     def records(self, run_id: str) -> list[Record]:
         """Everything that was written of a run. Raises ``StoreError`` at the first transaction that does not fit."""
         if not self._run("select 1 from runs where id = ?", (run_id,)):
-            raise StoreError(f"the store `{self._path}` holds no run `{run_id}`")
+            raise StoreError(f"the store `{self._shown}` holds no run `{run_id}`")
         rows = self._run("select number, records, sum from transactions where run = ? order by number", (run_id,))
         found = records_of(self._path, run_id, rows)
         self._sums[run_id] = (len(rows), rows[-1][2] if rows else "")
@@ -178,21 +227,28 @@ def records_of(path: str, run_id: str, rows: Sequence[tuple[int, str, str]]) -> 
     for place, (number, text, total) in enumerate(rows, 1):
         if number != place or sum_of(before, text) != total:
             after = found[-1].seq if found else 0
-            raise StoreError(
-                f"the store `{path}` is torn: of the run `{run_id}` the transaction after record {after} is missing or "
-                "was changed"
+            raise StoreDamaged(
+                f"the store `{shown_path(path)}` is torn: of the run `{run_id}` the transaction after record {after} is"
+                " missing or was changed"
             )
         before = total
         try:
             found.extend(record_of(each) for each in json.loads(text))
         except (BadRecord, ValueError) as error:
-            raise StoreError(f"the store `{path}` holds a record that cannot be read: {error}") from None
+            raise StoreError(f"the store `{shown_path(path)}` holds a record that cannot be read: {error}") from None
     return found
 
 
 def sum_of(before: str, text: str) -> str:
     """The sum of a transaction after another one."""
     return hashlib.sha256(f"{before}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return 0
 
 
 def file_uri(path: str) -> str:

@@ -6,6 +6,7 @@ than a wait for the disk each, and nothing is acknowledged that could be lost.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import queue
 import secrets
@@ -14,15 +15,17 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple, TypeVar
 
+from sim_runtime.driver.store import StoreUnavailable
 from sim_runtime.history.canonical import digest_of
 from sim_runtime.history.records import FORMAT, STANDARD_VERSION
 from sim_runtime.host.ledger import TENANT
-from sim_runtime.host.store import HostStore, StoreUnavailable, now_us
+from sim_runtime.host.store import HostStore, now_us
 
 T = TypeVar("T")
 
 MAX_GROUP: Final = 256
 MAX_WAITING: Final = 4_096
+ENDING: Final = "the host is ending; nothing was accepted"
 
 
 class Refusal(Exception):
@@ -71,6 +74,16 @@ class Writer:
             raise Refusal(429, "rate_limited", "too many requests wait to be written: come back later") from None
         return future
 
+    async def written(self, make: Callable[[HostStore], T]) -> T:
+        """Carry an operation out, and wait until it is durable. Raises ``Refusal``, also when the process ends first,
+        and says then whether it may have been carried out."""
+        future = self.submit(make)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            told = ENDING if future.cancel() else "the host is ending, and it is not known whether this was accepted"
+            raise Refusal(503, "store_unavailable", told) from None
+
     @property
     def commits(self) -> int:
         """How often it waited for the disk."""
@@ -101,9 +114,9 @@ class Writer:
         results: list[tuple[Future[Any], Any, Exception | None]] = []
         try:
             with self._store.transaction():
-                results.extend(self._one(each) for each in group)
+                results.extend(self._one(each) for each in group if each.future.set_running_or_notify_cancel())
         except Exception as error:  # noqa: BLE001 - the requests tell it, and the next ones are written all the same
-            results = [(each.future, None, error) for each in group]
+            results = [(each.future, None, error) for each in group if not each.future.cancelled()]
         for future, value, problem in results:
             if problem is None:
                 future.set_result(value)

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from analyzer.shown import shown_path
 from sim_runtime.core.compiling import CannotRun, definition_of
 from sim_runtime.core.definition import Definition
+from sim_runtime.driver.store import StoreDamaged
 from sim_runtime.history.canonical import digest_of
 from sim_runtime.history.pins import pinned_project, pins_of
-from sim_runtime.host.store import HostStore, StoreDamaged
+from sim_runtime.host.store import HostStore
 
 FIXTURES: Final = Path(__file__).parent / "fixtures"
 NOOP: Final = "conformance-noop"
@@ -63,7 +65,7 @@ def read_catalogue(folder: str | None) -> Catalogue:
     if folder is None:
         return Catalogue(tuple(fixtures), (), {})
     if not os.path.isdir(folder):  # noqa: PTH112
-        raise CannotServe(f"there is no folder `{folder}` of workflows")
+        raise CannotServe(f"there is no folder `{shown_path(folder)}` of workflows")
     found = {each.workflow: each for each in fixtures}
     problems: list[str] = []
     for served, problem in _read_folder(os.path.abspath(folder), builtin=False):  # noqa: PTH100
@@ -90,7 +92,7 @@ def _read_folder(folder: str, *, builtin: bool) -> Iterator[tuple[Served | None,
     from sim_runtime.simulation import CannotSimulate, load_workflow, prepare
 
     for path in _workfiles(folder):
-        shown = os.path.relpath(path, folder)
+        shown = shown_path(path)
         try:
             prepared = prepare(path) if not builtin else None
             project, workflow = (prepared.project, prepared.workflow) if prepared is not None else load_workflow(path)
@@ -111,7 +113,7 @@ def _workfiles(folder: str) -> list[str]:
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         found.extend(os.path.join(root, each) for each in sorted(files) if is_workfile(each))  # noqa: PTH118
         if len(found) > MAX_FILES:
-            raise CannotServe(f"`{folder}` holds more than {MAX_FILES} Workfiles: serve a smaller folder")
+            raise CannotServe(f"`{shown_path(folder)}` holds more than {MAX_FILES} Workfiles: serve a smaller folder")
     return found
 
 
@@ -176,7 +178,8 @@ class Definitions:
         if known is None:
             row = self._store.one("select pins, builtin from host_definitions where digest = ?", digest)
             if row is None:
-                raise StoreDamaged(f"the store `{self._store.path}` lacks the definition `{digest[:12]}…`")
+                shown = shown_path(self._store.path)
+                raise StoreDamaged(f"the store `{shown}` lacks the definition `{digest[:12]}…`")
             if len(self._known) >= MAX_COMPILED:
                 del self._known[next(iter(self._known))]
             known = self._known[digest] = Compiled(compile_pins(json.loads(row[0])), bool(row[1]))

@@ -6,7 +6,6 @@ supervisor's end, and then this process ends too, at once.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import ctypes
 import json
@@ -17,11 +16,11 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any, Final
 
 from sim_runtime.driver.store import StoreError
-from sim_runtime.host.timing import BOOT_MS, HEARTBEAT_MS
+from sim_runtime.host.telling import tell
+from sim_runtime.host.timing import BOOT_MS
 
 EXIT_STORE: Final = 3
 _PR_SET_PDEATHSIG: Final = 1
@@ -39,7 +38,7 @@ def main(arguments: list[str]) -> int:
         else:
             _serve(orders, token)
     except StoreError as error:
-        log(f"{role}: {error}")
+        tell(f"{role}: {error}")
         return EXIT_STORE
     return 0
 
@@ -52,12 +51,6 @@ def _first_line(descriptor: int) -> bytes:
             break
         data += more
     return data
-
-
-def log(message: str) -> None:
-    """One line for the operator."""
-    sys.stderr.write(f"workfile host: {message}\n")
-    sys.stderr.flush()
 
 
 def _end_with(supervisor: int, descriptor: int) -> None:
@@ -81,7 +74,7 @@ def _end_with(supervisor: int, descriptor: int) -> None:
 def _tell_slow_boot(orders: dict[str, Any], role: str) -> None:
     took = (time.monotonic() - orders["started"]) * 1000
     if took > BOOT_MS:
-        log(f"{role}: the start took {took:.0f} ms, more than the {BOOT_MS} ms that the declared bounds allow for")
+        tell(f"{role}: the start took {took:.0f} ms, more than the {BOOT_MS} ms that the declared bounds allow for")
 
 
 def _work(orders: dict[str, Any], token: str) -> None:
@@ -89,7 +82,7 @@ def _work(orders: dict[str, Any], token: str) -> None:
 
     from sim_runtime.host.worker import Worker
 
-    worker = Worker(orders["store"], token, allow_private=orders["allow_private"], log=log)
+    worker = Worker(orders["store"], token, allow_private=orders["allow_private"], log=tell)
     signal.signal(signal.SIGTERM, lambda _number, _frame: worker.stop())
     # Records and states hold no rings; looking through all of them again and again costs more than the runs.
     gc.freeze()
@@ -99,19 +92,8 @@ def _work(orders: dict[str, Any], token: str) -> None:
 
 
 def _serve(orders: dict[str, Any], token: str) -> None:
-    import uvicorn
-
-    class _Server(uvicorn.Server):
-        """Leaves the signals to us: the library's own way ends the process by the signal that it had caught."""
-
-        @contextlib.contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            yield
-
-    from sim_runtime.host import claims
-    from sim_runtime.host.api.app import Api, Settings
-    from sim_runtime.host.heartbeat import Heartbeat
-    from sim_runtime.host.store import HostStore
+    from sim_runtime.host.api.app import Settings
+    from sim_runtime.host.api.serving import Serving
 
     settings = Settings(
         orders["store"],
@@ -122,45 +104,14 @@ def _serve(orders: dict[str, Any], token: str) -> None:
         orders["allow_private"],
         tuple(orders["signing_keys"]),
     )
-    store = HostStore(settings.store, safe=False)
-    claims.register(store, token, claims.API, os.getpid())
-    api = Api(settings, token, log)
-    heartbeat = Heartbeat(settings.store, token, log, lambda: api.writer.commits)
-    heartbeat.start()
-    config = uvicorn.Config(
-        api,
-        lifespan="off",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=60,
-        timeout_graceful_shutdown=2,
-        limit_concurrency=2_048,
-        ws="none",
-        http="h11",
-        loop="asyncio",
-    )
-    server = _Server(config)
-    signal.signal(signal.SIGTERM, lambda _number, _frame: setattr(server, "should_exit", True))
-
-    async def serve(listening: socket.socket) -> None:
-        """Serve, and say that the loop turns."""
-        serving = asyncio.create_task(server.serve(sockets=[listening]))
-        while not serving.done():
-            heartbeat.turned()
-            await asyncio.wait([serving], timeout=HEARTBEAT_MS / 1000)
-        await serving
-
+    serving = Serving(settings, token, tell)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: serving.end())
     _tell_slow_boot(orders, "api")
     with socket.socket(fileno=orders["socket"]) as listening, contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(listening))
-    api.writer.stop()
-    heartbeat.stop()
-    store.change("update host_instances set ended = 1 where token = ?", token)
+        serving.run(listening)
 
 
 if __name__ == "__main__":
     status = main(sys.argv[1:])
-    sys.stderr.flush()
     # Threads whose calls are out would be waited for, and nobody wants their answers any more.
     os._exit(status)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from sim_runtime.host.events import Event, given_up
 from sim_runtime.host.store import HostStore, now_us
-from sim_runtime.host.timing import HEARTBEAT_MS, LEASE_MS, MAX_ATTEMPTS, RUN_LIMIT_MS
+from sim_runtime.host.timing import CLOCK_SLACK_MS, HEARTBEAT_MS, LEASE_MS, MAX_ATTEMPTS, RUN_LIMIT_MS
 
 API: Final = "api"
 WORKER: Final = "worker"
@@ -127,6 +127,7 @@ def sweep(store: HostStore, token: str) -> Swept:
     began = time.monotonic()
     with store.transaction():
         swept = Swept(0, 0, 0, lapsed=True)
+        follow_clock(store)
         if time.monotonic() - began <= 2 * HEARTBEAT_MS / 1000:
             taken = sum(_take_from(store, each, died) for each, died in _gone(store))
             swept = Swept(taken, _give_up(store), _cancel_overdue(store))
@@ -138,6 +139,20 @@ def sweep(store: HostStore, token: str) -> Swept:
             swept.taken,
         )
     return swept
+
+
+def follow_clock(store: HostStore) -> None:
+    """Note the time, in the transaction that is open. Where the clock was set back meanwhile, what had been due by then
+    is due now: it would else wait until the clock comes there again. Leases do not read this clock."""
+    now = now_us()
+    row = store.one("select value from host_meta where name = 'clock'")
+    seen = int(row[0]) if row is not None else now
+    if now < seen - CLOCK_SLACK_MS * 1000:
+        store.change(
+            "update host_runs set ready_at = ? where ready_at > ? and ready_at <= ?",
+            *(now, now, seen + CLOCK_SLACK_MS * 1000),
+        )
+    store.change("insert or replace into host_meta values ('clock', ?)", str(now))
 
 
 def _gone(store: HostStore) -> list[tuple[str, bool]]:

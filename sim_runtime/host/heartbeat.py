@@ -60,6 +60,9 @@ class Heartbeat:
                 if not troubled:
                     self._log(f"no heartbeat: {error}")
                 troubled = True
+                if store is not None:
+                    store.close()  # one that was opened while the disk was read-only stays so
+                    store = None
                 continue
             troubled = False
             if not lives:

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from sim_runtime.driver.store import MARK, SCHEMA, StoreError, file_uri
+from analyzer.shown import shown_path
+from sim_runtime.driver.store import MARK, SCHEMA, StoreDamaged, StoreError, file_uri, problem
 
 VERSION: Final = 1
 BUSY_SECONDS: Final = 15.0
@@ -88,41 +89,10 @@ create table if not exists host_sweeps (
 ) strict, without rowid;
 """
 
-#: What a full disk, a store that became read-only, or a failing one says; the next try may succeed.
-PASSING: Final = (
-    "SQLITE_FULL",
-    "SQLITE_BUSY",
-    "SQLITE_LOCKED",
-    "SQLITE_IOERR",
-    "SQLITE_READONLY",
-    "SQLITE_CANTOPEN",
-    "SQLITE_PROTOCOL",
-)
-
-
-class StoreUnavailable(StoreError):
-    """The store cannot be written at present (a full disk, a lock that does not come free); nothing was changed."""
-
-
-class StoreDamaged(StoreError):
-    """The store holds something that cannot be right."""
-
 
 def now_us() -> int:
     """The wall clock, in microseconds since 1970."""
     return time.time_ns() // 1_000
-
-
-def problem(path: str, error: sqlite3.Error) -> StoreError:
-    """What an error of SQLite means, in words that say what to do."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith("SQLITE_FULL"):
-        return StoreUnavailable(f"the store `{path}` cannot grow ({error}): make room on its disk")
-    if name.startswith("SQLITE_READONLY"):
-        return StoreUnavailable(f"the store `{path}` is read-only: give the host the right to write it")
-    if name.startswith(PASSING):
-        return StoreUnavailable(f"the store `{path}` cannot be used at present: {error}")
-    return StoreDamaged(f"the store `{path}` is damaged ({error}): stop the host and restore it from a copy")
 
 
 class HostStore:
@@ -199,21 +169,19 @@ def create_store(path: str) -> None:
     """Make the tables where they are not there yet, and check what is there. Raises ``StoreError``."""
     folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
     if not os.path.isdir(folder):  # noqa: PTH112
-        raise StoreError(f"there is no folder `{folder}` for the store: make it first")
+        raise StoreError(f"there is no folder `{shown_path(folder)}` for the store: make it first")
     try:
         # Histories hold what runs were given: a new store is its owner's alone.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         db = sqlite3.connect(f"file:{file_uri(path)}", uri=True, isolation_level=None, timeout=BUSY_SECONDS)
     except OSError as error:
-        raise StoreError(f"the store `{path}` cannot be opened: {error.strerror or error}") from None
+        raise StoreError(f"the store `{shown_path(path)}` cannot be opened: {error.strerror or error}") from None
     except sqlite3.Error as error:
         raise problem(path, error) from None
     try:
         _prepare(db, path)
-    except sqlite3.OperationalError as error:
-        raise problem(path, error) from None
     except sqlite3.Error as error:
-        raise StoreDamaged(f"the store `{path}` cannot be used ({error}): restore it from a copy") from None
+        raise problem(path, error) from None
     finally:
         db.close()
 
@@ -222,11 +190,11 @@ def _prepare(db: sqlite3.Connection, path: str) -> None:
     tables = db.execute("select count(*) from sqlite_schema").fetchone()[0]
     mark = db.execute("pragma application_id").fetchone()[0]
     if tables and mark != MARK:
-        raise StoreError(f"`{path}` is not a store of workflow runs: choose another file")
+        raise StoreError(f"`{shown_path(path)}` is not a store of workflow runs: choose another file")
     if tables:
         state = db.execute("pragma quick_check(1)").fetchone()[0]
         if state != "ok":
-            raise StoreDamaged(f"the store `{path}` is damaged ({state}): restore it from a copy")
+            raise StoreDamaged(f"the store `{shown_path(path)}` is damaged ({state}): restore it from a copy")
     db.execute("pragma journal_mode = wal")
     db.execute("pragma synchronous = full")
     db.execute("begin immediate")
@@ -237,6 +205,7 @@ def _prepare(db: sqlite3.Connection, path: str) -> None:
     row = db.execute("select value from host_meta where name = 'version'").fetchone()
     if row is not None and row[0] != str(VERSION):
         db.rollback()
-        raise StoreError(f"the store `{path}` is of version {row[0]}, and this host knows version {VERSION} only")
+        version = f"version {row[0]}, and this host knows version {VERSION} only"
+        raise StoreError(f"the store `{shown_path(path)}` is of {version}")
     db.execute("insert or ignore into host_meta values ('version', ?)", (str(VERSION),))
     db.execute("commit")

@@ -20,11 +20,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sim_runtime.driver.store import StoreError
+from analyzer.shown import shown_path
+from sim_runtime.driver.store import StoreError, StoreUnavailable
 from sim_runtime.host.build import PACKAGE_ROOT, build_digest
 from sim_runtime.host.catalogue import Catalogue, keep_catalogue
-from sim_runtime.host.claims import API, WORKER, claimed_by
-from sim_runtime.host.store import HostStore, StoreUnavailable, create_store, now_us
+from sim_runtime.host.claims import API, WORKER, claimed_by, follow_clock
+from sim_runtime.host.store import HostStore, create_store, now_us
 from sim_runtime.host.timing import HANDOVER_MS, LOCK_STALL_MS, RESTART_MS, SWEEP_STALL_MS
 
 _STEP_SECONDS: Final = 0.02
@@ -181,6 +182,8 @@ class Supervisor:
         environment = {**os.environ, "PYTHONPATH": path}
         if child.role != API:
             environment.pop("WORKFILE_HOST_KEY", None)
+        # Ctrl-C in a terminal reaches the whole group; a child that is not far enough to ignore it must not see it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "sim_runtime.host.child", child.role],
@@ -192,6 +195,8 @@ class Supervisor:
             self.log(f"a process ({child.role}) cannot be started: {error.strerror or error}; it is tried again")
             child.not_before = time.monotonic() + _SLOWEST_SECONDS
             return
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         child.process, child.started, child.dead = process, time.monotonic(), None
         assert process.stdin is not None
         try:
@@ -283,6 +288,7 @@ def _clear(store: HostStore) -> None:
     """Everything of an earlier start is over: nobody else can have the store. What was put aside is tried again."""
     now = now_us()
     with store.transaction():
+        follow_clock(store)
         store.change(
             "update host_runs set claimed_by = null, lost_by = claimed_by, deaths = deaths + 1, ready_at = ?"
             " where claimed_by is not null",
@@ -306,12 +312,12 @@ def _only_one(store: str) -> Iterator[None]:
     try:
         file = open(path, "ab")  # noqa: PTH123, SIM115
     except OSError as error:
-        raise CannotHost(f"cannot lock `{path}`: {error.strerror or error}") from None
+        raise CannotHost(f"cannot lock `{shown_path(path)}`: {error.strerror or error}") from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise CannotHost(f"another host has the store behind `{path}`: end it first") from None
+            raise CannotHost(f"another host has the store `{shown_path(store)}`: end that one first") from None
         yield
 
 

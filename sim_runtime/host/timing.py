@@ -22,6 +22,8 @@ LOCK_STALL_MS: Final = 3_000
 STALL_MS: Final = 30_000
 #: How often a worker looks whether something in the store changed.
 POLL_MS: Final = 5
+#: How far the clock may go back before it counts as set back.
+CLOCK_SLACK_MS: Final = 2_000
 #: From the moment at which work may be taken over to the first event of it: claiming, reading its history, deciding.
 FIRST_EVENT_MS: Final = 5_000
 #: The supervisor's delay before it starts a process again, and how long it leaves a dead worker's work to its peers.

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
+from analyzer.shown import shown_path
 from sim_runtime.driver.protocol import Answer
-from sim_runtime.driver.store import StoreError, records_of
+from sim_runtime.driver.store import StoreDamaged, StoreError, StoreUnavailable, records_of
 from sim_runtime.history.records import Record
 from sim_runtime.host import claims
 from sim_runtime.host.catalogue import Definitions, read_urls
@@ -28,7 +29,7 @@ from sim_runtime.host.heartbeat import Heartbeat
 from sim_runtime.host.ledger import KNOWN, SEND, Permit
 from sim_runtime.host.liverun import LiveRun, Message
 from sim_runtime.host.outgoing import Outside
-from sim_runtime.host.store import HostStore, StoreUnavailable, now_us
+from sim_runtime.host.store import HostStore, now_us
 from sim_runtime.host.timing import HEARTBEAT_MS, POLL_MS, SWEEP_MS
 
 MAX_ACTIVE: Final = 256
@@ -41,6 +42,11 @@ MAX_MESSAGES: Final = 256
 _CALM_SECONDS: Final = 1.0
 _CALM_FACTOR: Final = 4
 _RETRY_SECONDS: Final = 0.5
+#: What clients read of a run that is put aside: what exactly is wrong, and in which file, is the operator's to know.
+_ASIDE: Final = {
+    "store_damaged": "the history of the run is torn or damaged in the host's store; the host's log says more",
+    "internal_error": "this is a fault of the host; its log says more",
+}
 #: How long an orderly end waits for answers that are on their way.
 STOP_SECONDS: Final = 3.0
 
@@ -225,7 +231,8 @@ class Worker:
         rows = self._safe.all("select number, records, sum from transactions where run = ? order by number", claim.run)
         records = records_of(self._safe.path, claim.run, rows)
         if len(rows) != claim.number or rows[-1][2] != claim.sum:
-            raise StoreError(f"the store `{self._safe.path}` lacks the last transactions of the run `{claim.run}`")
+            shown = shown_path(self._safe.path)
+            raise StoreDamaged(f"the store `{shown}` lacks the last transactions of the run `{claim.run}`")
         return records
 
     def _put_aside(self, claim: Claim, code: str, message: str) -> None:
@@ -234,7 +241,7 @@ class Worker:
         self._safe.change(
             "update host_runs set status = 'paused', error = ?, claimed_by = null, ready_at = null"
             " where id = ? and epoch = ? and claimed_by = ?",
-            json.dumps({"code": code, "message": message}, ensure_ascii=False),
+            json.dumps({"code": code, "message": _ASIDE[code]}),
             claim.run,
             claim.epoch,
             self.token,
@@ -344,7 +351,8 @@ class Worker:
             try:
                 answer = self._outside.perform(call, call.key, builtin=builtin)
             except Exception as error:  # noqa: BLE001 - a call that ends without an answer would wait for ever
-                answer = Answer("ambiguous", code="internal_error", message=f"{type(error).__name__}: {error}")
+                self._log(f"the call of `{call.action}` at `{call.path}` broke: {type(error).__name__}: {error}")
+                answer = Answer("ambiguous", code="internal_error", message=_ASIDE["internal_error"])
         self._arrived.put(Arrived(sending, epoch, answer))
 
     def _take_answer(self, arrived: Arrived) -> None:

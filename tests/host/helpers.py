@@ -54,6 +54,8 @@ class Host:
     environment: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[str] | None = None
     port: int = 0
+    #: Where what the operator reads goes; beside the store by default.
+    errors: Path | None = None
 
     @property
     def log(self) -> str:
@@ -62,7 +64,7 @@ class Host:
 
     def start(self) -> Host:
         listen = f"127.0.0.1:{self.port}"
-        with self.store.with_suffix(".log").open("ab") as log:
+        with (self.errors or self.store.with_suffix(".log")).open("ab") as log:
             self.process = subprocess.Popen(
                 [*WORKFILE, "host", "--listen", listen, "--store", str(self.store), *self.flags],
                 cwd=ROOT,
@@ -196,6 +198,8 @@ class Outside:
         self.lock = threading.Lock()
         #: By the last segment of the path: a function from the arguments to (status, body); the default is 200.
         self.answers: dict[str, Callable[[Any], tuple[int, Any]]] = {}
+        #: One for all that comes, from the action, the key and the arguments; a status of 0 is no reply at all.
+        self.service: Callable[[str, str | None, Any], tuple[int, Any]] | None = None
         outside = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -205,8 +209,14 @@ class Outside:
                 body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"null")
                 with outside.lock:
                     outside.calls.append((self.path, self.headers.get("Idempotency-Key"), body))
-                answer = outside.answers.get(self.path.rpartition("/")[2], lambda _: (200, {"id": "x-1"}))
-                status, reply = answer(body)
+                action = self.path.rpartition("/")[2]
+                if outside.service is not None:
+                    status, reply = outside.service(action, self.headers.get("Idempotency-Key"), body)
+                else:
+                    status, reply = outside.answers.get(action, lambda _: (200, {"id": "x-1"}))(body)
+                if not status:
+                    self.close_connection = True
+                    return
                 data = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
                 try:
                     self.send_response(status)
@@ -219,7 +229,13 @@ class Outside:
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's signature
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """A client that was killed is no error of the outside."""
+                if not isinstance(sys.exception(), ConnectionError):
+                    super().handle_error(request, client_address)
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/actions"
 

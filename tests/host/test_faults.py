@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from sim_runtime.driver.store import StoreError
-from sim_runtime.host.store import HostStore, StoreDamaged, StoreUnavailable, create_store
+from analyzer.shown import shown_path
+from sim_runtime.driver.store import StoreDamaged, StoreError, StoreUnavailable
+from sim_runtime.host.store import HostStore, create_store
 from sim_runtime.host.timing import LEASE_MS, MAX_ATTEMPTS
 from tests.host.helpers import KEY, PATIENCE, ROOT, WORKFILE, Host, Outside, hosting, shop, until
 
@@ -72,6 +73,11 @@ def test_without_a_key_it_does_not_start(tmp_path: Path) -> None:
 def test_a_store_has_one_host(tmp_path: Path) -> None:
     with hosting(tmp_path, workers=1) as host:
         found = call("--store", str(host.store), "--listen", "127.0.0.1:0")
+        assert (found.returncode, "another host" in found.stderr) == (2, True)
+        assert f"`{tmp_path}" not in found.stderr
+        link = tmp_path / "link.sqlite"
+        link.symlink_to(host.store)
+        found = call("--store", str(link), "--listen", "127.0.0.1:0")
         assert (found.returncode, "another host" in found.stderr) == (2, True)
         found = call("--store", str(tmp_path / "other.sqlite"), "--listen", f"127.0.0.1:{host.port}")
         assert (found.returncode, "cannot listen" in found.stderr) == (2, True)
@@ -151,6 +157,23 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 NOOP = {"workflowId": "conformance-noop"}
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+def test_a_log_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
+    """It often is on the disk that is full."""
+    host = Host(tmp_path / "s.sqlite", ("--workers", "1"), errors=Path("/dev/full")).start()
+    try:
+        host.up(1)
+        limit(host, 4096)
+        until(lambda: host.ask("POST", "/runs", NOOP).status == 503)
+        time.sleep(1)
+        for pid in [*host.pids("worker").values(), *host.pids("api").values()]:
+            os.kill(pid, signal.SIGKILL)
+        assert host.ended(host.create()) == "completed"
+        assert host.up(1).end() == 0
+    finally:
+        host.kill()
+
+
 def test_a_store_that_another_program_locks_costs_time_and_nothing_else(tmp_path: Path) -> None:
     """Nobody can say that it lives for longer than a lease; nobody is taken for dead because of that."""
     with Outside() as outside:
@@ -186,6 +209,9 @@ def test_a_run_whose_history_is_torn_is_put_aside(tmp_path: Path) -> None:
             until(lambda: host.status(torn) == "paused")
             error = host.of(torn).body["error"]
             assert (error["code"], "torn" in error["message"]) == ("store_damaged", True)
+            # Where the file is concerns the operator only, who reads of it from where the host was started.
+            assert str(tmp_path) not in host.of(torn).data.decode()
+            assert f"({error['code']}): the store `{shown_path(str(host.store))}` is torn: of the run" in host.log
             assert host.ended(host.create()) == "completed"
 
 

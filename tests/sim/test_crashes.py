@@ -348,8 +348,10 @@ def test_a_store_keeps_headers_and_refuses_a_second_run_of_one_id(tmp_path: Path
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("this is not a database at all, only text")
-    with pytest.raises(StoreError, match="cannot be used"):
+    with pytest.raises(StoreError, match="no store at all"):
         SqliteStore(str(tmp_path / "text"))
+    with pytest.raises(StoreError, match="is a folder"):
+        SqliteStore(str(tmp_path))
     with pytest.raises(StoreError, match="no store"):
         SqliteStore(str(tmp_path / "gone"), read_only=True)
     import sqlite3

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,7 @@ class Campaign:
     over: threading.Event = field(default_factory=threading.Event)
     #: Held by whoever asks for processes, so that a whole restart is not seen half-way.
     lock: threading.Lock = field(default_factory=threading.Lock)
+    kinds: Sequence[str] = KINDS
 
     # ---- the outside ----------------------------------------------------------------------------
 
@@ -98,11 +100,8 @@ class Campaign:
 
     def start_run(self, number: int) -> None:
         """Ask until it is accepted; under one key, so that a lost reply makes no second run."""
-        kind, order = KINDS[number % len(KINDS)], f"o-{number}"
-        inputs: dict[str, Any] = {"order": order} if kind in ("charge", "ship", "await", "saga") else {}
-        if kind == "nap":
-            inputs = {"span": f"{100 + number % 5 * 300}ms"}
-        body = {"workflowId": kind, "inputs": inputs}
+        kind, order = self.kinds[number % len(self.kinds)], f"o-{number}"
+        body = {"workflowId": kind, "inputs": self.inputs_of(kind, order, number)}
 
         def ask() -> bool:
             try:
@@ -115,6 +114,11 @@ class Campaign:
             return answer.status == 201
 
         until(ask, 120, 0.1)
+
+    def inputs_of(self, kind: str, order: str, number: int) -> dict[str, Any]:
+        if kind == "nap":
+            return {"span": f"{100 + number % 5 * 300}ms"}
+        return {"order": order} if kind in ("charge", "ship", "await", "saga") else {}
 
     def deliver(self) -> None:
         """Every run that waits for its event gets it, again and again until it is taken."""
@@ -134,7 +138,12 @@ class Campaign:
 
     def kill_one(self) -> None:
         """One process, or all of them."""
-        what = self.choice.choices(("worker", "api", "stop", HOSTS), (50, 20, 15, 15))[0]
+        what = self.choice.choices(("worker", "api", "stop", HOSTS, "end"), (50, 20, 15, 15, 8))[0]
+        if what == "end":
+            with self.lock:
+                assert self.host.end() == 0
+                self.host.start()
+            return
         if what == HOSTS:
             with self.lock:
                 runs = {row[0] for row in self.host.rows("select id from host_runs where claimed_by is not null")}
@@ -162,13 +171,15 @@ class Campaign:
 
     def settle(self) -> None:
         """No more kills: everything ends, or is held."""
-        states = TERMINAL | {"waiting-approval"}
 
         def done() -> bool:
             rows = self.host.rows("select status, claimed_by from host_runs")
-            return all(status in states and owner is None for status, owner in rows)
+            return all(self.is_settled(status) and owner is None for status, owner in rows)
 
         until(done, 180, 0.2)
+
+    def is_settled(self, status: str) -> bool:
+        return status in TERMINAL | {"waiting-approval"}
 
     def judge(self) -> dict[str, Any]:
         """What must hold. Raises ``AssertionError``."""
@@ -263,10 +274,10 @@ def campaign(folder: Path, runs: int, seconds: float, seed: int) -> dict[str, An
             under_way = Campaign(host, outside, random.Random(seed))
             for action in ("charge", "ship", "stock", "pay"):
                 outside.answers[action] = under_way.answer(action, random.Random(seed))
-            return _drive(under_way, runs, seconds)
+            return drive(under_way, runs, seconds)
 
 
-def _drive(under_way: Campaign, runs: int, seconds: float) -> dict[str, Any]:
+def drive(under_way: Campaign, runs: int, seconds: float) -> dict[str, Any]:
     began = time.monotonic()
     problems: list[BaseException] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from analyzer.shown import shown_path
 from workfile_cli.console import note
 from workfile_cli.main import EXIT_OK
 from workfile_cli.simulating import write_file
@@ -34,5 +35,5 @@ def export(store: str, run_id: str | None, redact: bool, output: str) -> int:
     except Unreadable as error:
         raise click.UsageError(f"the history cannot be redacted: {error}.") from None
     write_file(output, "".join(lines_of(header, json_records)), "the history")
-    note(f"wrote {len(json_records)} records of run {header.run} to {output}")
+    note(f"wrote {len(json_records)} records of run {header.run} to {shown_path(output)}")
     return EXIT_OK

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from sim_runtime.driver.store import StoreError
-from sim_runtime.host.accepting import Refusal, Writer
+from sim_runtime.host.accepting import ENDING, Refusal, Writer
 from sim_runtime.host.api import discovery
 from sim_runtime.host.api.discovery import Discovery
 from sim_runtime.host.api.requests import Rate, check_key, check_version, not_found, path_of, refused, run_id
@@ -22,6 +24,8 @@ from sim_runtime.host.store import HostStore
 Handler = Callable[..., Awaitable[Response]]
 
 SEAM: Final = ["host", "durability"]
+#: The operator reads of a store that cannot be used once in so many seconds.
+REMIND_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,12 @@ class Api:
     def __init__(self, settings: Settings, token: str, log: Callable[[str], None]) -> None:
         self._key = settings.key.encode()
         self._log = log
+        self._told, self._told_at = "", 0.0
         self._read = HostStore(settings.store, read_only=True)
         self._rate = Rate(settings.rate)
         self.writer = Writer(settings.store)
         self._discovery = Discovery(self._read, list(settings.signing_keys), settings.build)
-        runs = Runs(self._read, self.writer)
+        self._runs = runs = Runs(self._read, self.writer)
         self._collection: dict[str, Handler] = {"POST": runs.create}
         self._of_run: dict[tuple[str, ...], dict[str, Handler]] = {
             (): {"GET": runs.show},
@@ -66,22 +71,52 @@ class Api:
                 "incarnations": {"GET": seam.incarnations},
             }
 
+    def end(self) -> None:
+        """The process ends: requests that wait are answered with what is known."""
+        self._runs.ending = True
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
+        response = await self._reply(request)
         try:
-            response = await self._respond(request)
+            await response(scope, receive, send)
+        except (ClientDisconnect, ConnectionError):
+            return
+        except asyncio.CancelledError:
+            if not self._runs.ending:
+                raise
+        except Exception as error:  # noqa: BLE001 - the reply has begun already: all that is left is to break it off
+            self._tell(request, error)
+
+    async def _reply(self, request: Request) -> Response:
+        try:
+            return await self._respond(request)
         except Refusal as refusal:
-            response = refused(refusal)
+            return refused(refusal)
         except StoreError as error:
-            self._log(str(error))
-            response = refused(Refusal(503, "store_unavailable", "the store cannot be used; nothing was accepted"))
+            self._tell_of_store(str(error))
+            return refused(Refusal(503, "store_unavailable", "the store cannot be used; nothing was accepted"))
+        except asyncio.CancelledError:
+            # What takes too long is cut off at the end, such as a body that does not come.
+            if not self._runs.ending:
+                raise
+            return refused(Refusal(503, "store_unavailable", ENDING))
         except Exception as error:  # noqa: BLE001 - a fault of ours is told as one, without its inside
-            self._log(f"{request.method} {request.url.path}: {type(error).__name__}: {error}")
-            response = refused(Refusal(500, "internal_error", "this is a fault of the host; its log says more"))
-        await response(scope, receive, send)
+            self._tell(request, error)
+            return refused(Refusal(500, "internal_error", "this is a fault of the host; its log says more"))
+
+    def _tell_of_store(self, message: str) -> None:
+        """Not with every request that is refused."""
+        now = time.monotonic()
+        if message != self._told or now - self._told_at > REMIND_SECONDS:
+            self._told, self._told_at = message, now
+            self._log(message)
+
+    def _tell(self, request: Request, error: Exception) -> None:
+        self._log(f"{request.method} {request.url.path}: {type(error).__name__}: {error}")
 
     async def _respond(self, request: Request) -> Response:
         path = path_of(request)

@@ -57,6 +57,8 @@ class Runs:
         self._read = read
         self._writer = writer
         self._watchers = 0
+        #: The process ends: whoever waits is told what is known at once.
+        self.ending = False
 
     # ---- creating -------------------------------------------------------------------------------
 
@@ -75,7 +77,7 @@ class Runs:
             raise invalid(f"an `Idempotency-Key` has 1 to {MAX_KEY} characters")
         given: Json = {name: body[name] for name in ("inputs", "trigger", "dryRun", "seed") if name in body}
         intent = Intent(workflow, given, request_key=key)
-        run = await asyncio.wrap_future(self._writer.submit(lambda store: accept(store, intent)))
+        run = await self._writer.written(lambda store: accept(store, intent))
         route = f"/runs/{run.replace('/', '%2F')}"
         created = {"runId": run, "status": "pending", "eventsUrl": f"{route}/events", "statusUrl": route}
         return reply(201, created, {"Location": route})
@@ -139,7 +141,7 @@ class Runs:
         deadline = time.monotonic() + seconds
         with self._watching():
             status, events = self._log(run, after)
-            while not events and status not in TERMINAL and time.monotonic() < deadline:
+            while not events and status not in TERMINAL and time.monotonic() < deadline and not self.ending:
                 await asyncio.sleep(_STEP_SECONDS)
                 status, events = self._log(run, after)
         last = events[-1]["sequence"] if events else max(after, -1)
@@ -184,7 +186,7 @@ class Runs:
                     yield f"id: {after}\nevent: {event['type']}\ndata: {data}\n\n".encode()
                 if events:
                     quiet_since = time.monotonic()
-                elif status in TERMINAL:
+                elif status in TERMINAL or self.ending:
                     return
                 elif time.monotonic() - quiet_since > _KEEPALIVE_SECONDS:
                     quiet_since = time.monotonic()
@@ -229,9 +231,9 @@ class Runs:
         if self._row(run)[5] is not None:
             return False, _OVER
         put: Callable[[HostStore], int] = lambda store: put_in_inbox(store, run, kind, message)  # noqa: E731
-        number = await asyncio.wrap_future(self._writer.submit(put))
+        number = await self._writer.written(put)
         deadline = time.monotonic() + _OUTCOME_SECONDS
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and not self.ending:
             row = self._read.one("select outcome from host_inbox where id = ?", number)
             if row is not None and row[0] is not None:
                 outcome = json.loads(row[0])

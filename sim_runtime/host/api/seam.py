@@ -91,7 +91,7 @@ class Seam:
         return await self._during_execution(workflow, mode)
 
     async def _accept(self, intent: Intent) -> str:
-        return await asyncio.wrap_future(self._writer.submit(lambda store: accept(store, intent)))
+        return await self._writer.written(lambda store: accept(store, intent))
 
     async def _after_accept(self, workflow: str) -> Response:
         """Accepted, and held back by this process, which dies: nobody may do it before."""
@@ -115,7 +115,7 @@ class Seam:
         return response
 
     async def _dispatch(self, run: str) -> None:
-        await asyncio.wrap_future(self._writer.submit(lambda store: let_go(store, run, self._token)))
+        await self._writer.written(lambda store: let_go(store, run, self._token))
 
     async def _duplicate(self, url: str) -> Response:
         try:

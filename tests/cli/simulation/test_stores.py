@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.shown import shown_path
 from sim_runtime.driver.store import StoreDamaged, StoreError, StoreUnavailable, problem
 from tests.cli.simulation.conftest import Put, Run
 
@@ -75,6 +76,17 @@ def test_paths_are_shown_from_here(workfile: Run, folder: Path) -> None:
         ran = workfile(*words)
         assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
         assert str(folder) not in ran.err
+
+
+def test_a_path_is_shown_where_the_working_directory_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host lives longer than many a folder that it was started in."""
+    place = tmp_path / "gone"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    place.rmdir()
+    assert shown_path("/a/s.sqlite") == "/a/s.sqlite"
 
 
 def test_each_error_says_what_to_do() -> None:
