@@ -64,6 +64,14 @@ class Stepper:
         """Whether there is a state to look at: something was written, and the executor is up."""
         return self.simulation.run.state.root is not None
 
+    def recorded(self) -> Simulation:
+        """The run as its history tells it, also while the executor is down; to look at, not to go on with."""
+        if not self.down:
+            return self.simulation
+        copy = self.simulation.fork()
+        copy.run.resume()
+        return copy
+
     # Moving on.
 
     def into(self) -> list[Record]:
@@ -145,7 +153,7 @@ class Stepper:
         self.simulation = moment.simulation
         self.position = moment.position
         self.down = moment.down
-        return len(self.simulation.run.records)
+        return len(self.simulation.run.durable)
 
     def _reply(self, act: Any) -> tuple[bool, str, list[Record]]:
         if self.down:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -38,6 +39,14 @@ MAX_JOBS = 64
     show_default=True,
     help="Steps with unexpected answers or events in one run.",
 )
+@click.option(
+    "--cancellations",
+    metavar="N",
+    type=click.IntRange(0, 1),
+    default=0,
+    show_default=True,
+    help="Cancellations in one run: an operator cancels it wherever it waits.",
+)
 @click.option("--down", metavar="TIME", default="0s", show_default=True, help="How long a crashed executor is down.")
 @click.option("--budget", metavar="TIME", default="1m", show_default=True, help="End after this time.")
 @click.option("--states", type=click.IntRange(1), metavar="N", help="End after so many states.  [default: 300000]")
@@ -57,6 +66,7 @@ def explore(
     trigger: str | None,
     crashes: int,
     deviations: int,
+    cancellations: int,
     down: str,
     budget: str,
     states: int | None,
@@ -76,7 +86,7 @@ def explore(
     from sim_runtime.explore import CannotShare, write_scenarios
     from sim_runtime.simulation import CannotSimulate, prepare
 
-    bounds = _bounds(crashes, deviations, down, budget, states)
+    bounds = replace(_bounds(crashes, deviations, down, budget, states), cancellations=cancellations)
     try:
         prepared = prepare(file, scenario)
         prepared.changes = changes_of(inputs, trigger, None, False, None, prepared.scenario.start_us)
@@ -87,12 +97,17 @@ def explore(
     except CannotSimulate as error:
         return print_refusal(error, format_, colour, COMMAND)
     except OSError as error:
+        if folder is None:
+            raise
         raise click.UsageError(f"cannot write into `{folder}`: {error.strerror or error}.") from None
     if html is not None:
         from sim_runtime.explore.page import page
 
         write_file(html, page(found), "the page")
     _print(found, files, format_, colour)
+    if found.nothing:
+        error_line(f"nothing was explored: {found.left[0]}; allow more", COMMAND)
+        return EXIT_FINDINGS
     missed = require_complete and not found.complete
     if missed:
         error_line(f"not everything was explored: {found.left[0]}", COMMAND)

@@ -55,13 +55,14 @@ def explore() -> Schema:
             "crash_points": list_of(map_of(point)),
             "never": list_of(NAME),
             "findings": list_of(map_of(finding)),
-            "bounds": map_of(dict.fromkeys(("crashes", "deviations", "decisions", "states"), COUNT)),
+            "bounds": map_of(dict.fromkeys(("crashes", "deviations", "decisions", "cancellations", "states"), COUNT)),
             "not_covered": list_of(NAME),
             "worlds": list_of(NAME),
             "reached": named(COUNT),
             "effects": list_of(map_of(effect)),
             "longest": map_of({"time": NAME, "steps": steps}),
             "limits": list_of(map_of({"path": TEXT, "then": NAME, "steps": steps})),
+            "rounds": list_of(map_of({"states": list_of(NAME), "steps": steps})),
             "undo_orders": list_of(map_of({"path": TEXT, "order": list_of(NAME), "steps": steps})),
         }
     )

@@ -60,6 +60,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "quit": ("", "End."),
 }
 
+DOWN = "the executor is down; `resume` brings it back"
+
 
 @click.command("step")
 @click.argument("file", metavar="FILE")
@@ -202,11 +204,12 @@ class Session:
 
     def back(self, rest: str) -> None:
         count = self.stepper.back(_count(rest, "back", 1))
-        self.answer("back", text=f"back at record {count}" if count else "back at the start")
+        where = f"back at record {count}" if count else "back at the start"
+        self.answer("back", text=f"{where}; {DOWN}" if self.stepper.down else where)
 
     def crash(self, _rest: str) -> None:
         self.stepper.crash()
-        self.answer("crash", text="the executor is down; `resume` brings it back")
+        self.answer("crash", text=DOWN)
 
     def resume(self, rest: str) -> None:
         self.stepper.resume(_duration(rest, "resume") if rest else 0)
@@ -231,27 +234,29 @@ class Session:
     def state(self, _rest: str) -> None:
         from workfile_cli.run import summary
 
-        if not self.stepper.started:
-            what = "the executor is down; `resume` brings it back" if self.stepper.down else "nothing has happened yet"
-            self.answer("state", text=what, state=None)
+        recorded = self.stepper.recorded()
+        if recorded.run.state.root is None:
+            self.answer("state", text=DOWN if self.stepper.down else "nothing has happened yet", state=None)
             return
-        report = self.simulation.report
+        report = recorded.report
         bindings = json.dumps(report["bindings"], ensure_ascii=False)
         text = summary(report, self.colour) + self.style(f"  bindings  {bindings}", "plain")
+        if self.stepper.down:
+            text = self.style(f"{DOWN}; this is what is recorded", "plain") + "\n" + text
         self.answer("state", text=text, raw=True, state=report)
 
     def history(self, rest: str) -> None:
         from sim_runtime.history.encoding import record_json
 
         count = _count(rest, "history", 10)
-        shown = [record_json(record) for record in self.simulation.run.records[-count:]]
+        shown = [record_json(record) for record in self.simulation.run.durable[-count:]]
         lines = [
             f"{each['seq']:>5}  {each['at']}  {each['kind']:<24}  {each['path'] or 'run'}"
             f"{'' if not each.get('boundary') else '  |'}"
             for each in shown
         ]
         text = "\n".join(self.style(line, "plain") for line in lines)
-        nothing = "the executor is down; `resume` brings it back" if self.stepper.down else "nothing is written yet"
+        nothing = DOWN if self.stepper.down else "nothing is written yet"
         self.answer("history", text=text or nothing, raw=True, records=shown)
 
     def effects(self, _rest: str) -> None:
@@ -312,7 +317,7 @@ class Session:
     def answer(self, verb: str, *, text: str = "", error: str = "", raw: bool = False, **more: Any) -> None:
         """Write the answer to a command."""
         if self.format == "json":
-            run = self.simulation.run
+            run = self.stepper.recorded().run
             answer = {"command": verb, "error": error or None, "status": run.status, "records_total": len(run.records)}
             write_result(json.dumps({**answer, **more}, ensure_ascii=False) + "\n")
         elif error:

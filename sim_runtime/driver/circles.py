@@ -29,7 +29,12 @@ _TURNS: Final = {
 
 
 class LimitReached(Exception):
-    """A bound of the simulation was hit; the message says which."""
+    """A bound of the simulation was hit; the message says which. ``brief`` says it in a few words that are the same for
+    every run that hits it."""
+
+    def __init__(self, message: str, brief: str) -> None:
+        super().__init__(message)
+        self.brief = brief
 
 
 class Circles:
@@ -63,4 +68,5 @@ class Circles:
             what, advice = _TURNS[record.kind]
             scope = f"`{record.path}`" if record.path else "the run"
             words = what.format(path=record.path, scope=scope, count=MAX_TURNS, at=time_text(record.at))
-            raise LimitReached(f"the run goes round in circles: {words}; {advice}")
+            brief = f"a run that goes round in circles at one instant, at {scope}"
+            raise LimitReached(f"the run goes round in circles: {words}; {advice}", brief)

@@ -165,6 +165,11 @@ class Run:
         return self.state.status
 
     @property
+    def durable(self) -> list[Record]:
+        """What is written, also while the executor is down."""
+        return self._store.records(self.run_id) if self.down else self.records
+
+    @property
     def unfired(self) -> list[CrashPoint]:
         """The crash points that have not acted."""
         return list(self._crash_points.left)
@@ -344,7 +349,8 @@ class Run:
         if len(self.records) + len(records) > self.limit:
             place = f"the last at {time_text(self.now)}, `{self.records[-1].path or 'run'}`"
             advice = "it may go round in circles: end the simulation earlier (`until`), or give it less data"
-            raise LimitReached(f"the run wrote more than {self.limit:,} records, {place}; {advice}")
+            brief = f"what comes after {self.limit:,} records of one run"
+            raise LimitReached(f"the run wrote more than {self.limit:,} records, {place}; {advice}", brief)
         self._circles.add(records)
         self._store.append(self.run_id, records)
         self.records.extend(records)

@@ -14,21 +14,26 @@ from sim_runtime.core.inputs import Interrupted, Start
 from sim_runtime.core.looking import Timer
 from sim_runtime.core.persistent import with_entry
 from sim_runtime.driver import run as driver
-from sim_runtime.driver.agenda import Timers
+from sim_runtime.driver.agenda import Cancellation, Event, Timers
 from sim_runtime.driver.calls import call_of
 from sim_runtime.driver.protocol import Call, CrashPoint, Decision, ScriptedEvent
 from sim_runtime.driver.run import Run
 from sim_runtime.explore.choices import Option
+from sim_runtime.explore.entries import entry_key, is_entry
 from sim_runtime.explore.keys import Keys, frozen, timer_key
 from sim_runtime.explore.monitor import Monitor, Violation
 from sim_runtime.explore.trail import Gate, NoCalls, Records, Trail
 from sim_runtime.explore.world import ExploreWorld
+from sim_runtime.history.paths import shown_path
 from sim_runtime.history.records import Record
 
 Json: TypeAlias = Any
 
 MAX_RECORDS = 20_000
 """Records of one run; past it the run is left, and said to be."""
+
+CANCELLED = "explored"
+"""The reason of a cancellation."""
 
 #: Everything of a state, at the speed of C.
 _ALL = attrgetter(*State.__slots__)
@@ -37,10 +42,10 @@ _SUCCESSES = frozenset({"action.succeeded", "action.suppressed"})
 
 
 class Deviation(NamedTuple):
-    """Something that went otherwise, and what went before. ``kind``: ``crash``, ``answer``, ``event``, ``decision``, or
-    ``world`` for what is otherwise without anything going wrong. ``records`` is how many were written then. ``depth``,
-    ``disturbances`` and ``slow`` tell of the whole chain: how long it is, how many are not of the world, whether an
-    answer is late."""
+    """Something that went otherwise, and what went before. ``kind``: ``crash``, ``answer``, ``event``, ``decision``,
+    ``cancel``, or ``world`` for what is otherwise without anything going wrong. ``records`` is how many were written
+    then. ``depth``, ``disturbances`` and ``slow`` tell of the whole chain: how long it is, how many are not of the
+    world, whether an answer is late."""
 
     kind: str
     words: str
@@ -101,6 +106,8 @@ class Branch(Run):
         self.opened: tuple[Record, ...] = ()
         self.last: tuple[Record, ...] = ()
         self.put: type = Start
+        self.entered = False
+        self.left = False
         self.known: Known | None = None
         self.gate = Gate()
         self._store = self.gate
@@ -176,6 +183,7 @@ class Branch(Run):
         """Judge a transaction: the state is the fold of the history, and the records keep all rules. ``again``: it was
         judged before, on the same run."""
         self.opened = ()
+        self.entered = records[-1].kind == "state.entered" and is_entry(records[-1], self.definition, self.state)
         for record in records:
             if record.kind == "subscription.opened":
                 self.opened = (*self.opened, record)
@@ -253,6 +261,16 @@ class Branch(Run):
         """A decision that is taken as soon as nothing goes before it."""
         self._waiting_decisions.append(decision)
 
+    def cancel_at(self, instant: int) -> None:
+        """An operator cancels the run then."""
+        self._outside.put(Cancellation(CANCELLED), instant)
+
+    @property
+    def coming(self) -> list[Event]:
+        """The events that are on their way."""
+        partly = [self._partly.item] if self._partly is not None else []
+        return [*(each.item for each in self._outside.events), *partly]
+
     @property
     def crash_points_left(self) -> list[CrashPoint]:
         """The scripted crash points that have not acted."""
@@ -294,7 +312,9 @@ class Branch(Run):
         if self._crash_points.left:
             points = len(self._crash_points.left), tuple(sorted(self._crash_points._seen.values()))
         clock = now if keys.absolute or self.script.until_us is not None else 0
-        started = self._start is None
+        started = self._start is None, self.monitor.cancelled  # a cancelled run that goes on is another one
+        if self.entered:
+            return keys.number((*entry_key(self), answers, timers, queued, points, clock, started))
         return keys.number(
             (keys.state(self.state, self.order), self.world.key(), answers, timers, queued, points, clock, started)
         )
@@ -314,9 +334,9 @@ class Branch(Run):
         )
 
     def _answer_keys(self, pending: list[Any]) -> Any:
-        now = self.now
+        now, name = self.now, shown_path if self.entered else str  # answers to what is over come late in any case
         return tuple(
-            (max(each.due - now, 0), each.given.id, self._given_key(each.given))
+            (max(each.due - now, 0), name(each.given.id), self._given_key(each.given))
             for each in sorted(pending, key=_by_order)
         )
 

@@ -15,6 +15,7 @@ from sim_runtime.world.scenario import ScriptedAnswer
 
 Json: TypeAlias = Any
 
+MILLISECOND: Final = 1_000
 SECOND: Final = 1_000_000
 UNSURE_CODE: Final = "connection_lost"
 OPERATOR: Final = "operator"

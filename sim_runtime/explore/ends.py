@@ -16,7 +16,9 @@ from sim_runtime.history.paths import shown_path
 Json: TypeAlias = Any
 
 #: Outcomes in the order in which reports list them.
-OUTCOMES: Final = (*records.OUTCOMES, "held", "suspended", "running")
+LEFT: Final = "running"
+"""The outcome of runs that go on for ever, or were left before they came to rest."""
+OUTCOMES: Final = (*records.OUTCOMES, "held", "suspended", LEFT)
 
 
 class End:
@@ -65,6 +67,19 @@ class Outcome(NamedTuple):
     key: int
 
 
+class Round(NamedTuple):
+    """What goes on for ever when nothing more goes wrong: the states through which it goes round; ``at_once``: no time
+    passes in it."""
+
+    states: tuple[str, ...]
+    at_once: bool
+
+
+def status_of(outcome: Outcome | Round | None) -> str:
+    """The status of what a state comes to; ``running`` where that is no end, or not known."""
+    return outcome.end.status if isinstance(outcome, Outcome) else LEFT
+
+
 def _why(state: State, ended: Ending | None) -> str:
     if ended is None:
         return "; ".join(
@@ -103,35 +118,42 @@ def stuck(branch: Branch) -> Violation | None:
 
 
 class Graph:
-    """The states that were found, by their numbers. ``following`` is what happens when nothing goes otherwise."""
+    """The states that were found, by their numbers. ``following`` is what happens when nothing goes otherwise,
+    ``entered`` the states of the Workfile that are entered there."""
 
-    __slots__ = ("_outcomes", "decided", "ends", "following", "parent")
+    __slots__ = ("_outcomes", "decided", "ends", "entered", "following", "parent")
 
     def __init__(self, parent: Graph | None = None) -> None:
         self.parent = parent
         self.following: dict[int, tuple[int, int, bool]] = {}
         self.ends: dict[int, End] = {}
         self.decided: dict[int, list[int]] = {}
-        self._outcomes: dict[int, Outcome | None] = {}
+        self.entered: dict[int, str] = {}
+        self._outcomes: dict[int, Outcome | Round | None] = {}
 
-    def follow(self, key: int, then: int, elapsed_us: int, acted: bool) -> None:
-        """``then`` follows ``key`` by itself after some time."""
-        if key != then:
+    def follow(self, key: int, then: int, elapsed_us: int, acted: bool, entered: str = "") -> None:
+        """``then`` follows ``key`` by itself after some time; ``entered`` is the state that is entered with it."""
+        if entered:
+            self.entered[then] = entered
+        if key != then or entered:
             self.following[key] = (then, elapsed_us, acted)
 
     def decide(self, key: int, then: int) -> None:
         """An operator may lead from ``key``, where the run is held, to ``then``."""
         self.decided.setdefault(key, []).append(then)
 
-    def outcome(self, key: int) -> Outcome | None:
+    def outcome(self, key: int) -> Outcome | Round | None:
         """What a state comes to by itself; None where the exploration was left before."""
         known = self._outcomes
-        chain: list[int] = []
-        found: Outcome | None = None
+        chain: dict[int, None] = {}
+        found: Outcome | Round | None = None
         here = key
         while True:
             if here in known:
                 found = known[here]
+                break
+            if here in chain:
+                found = self._round(list(chain), here)
                 break
             end, step = self.ends.get(here), self.following.get(here)
             if end is None and step is None and self.parent is not None:
@@ -142,12 +164,19 @@ class Graph:
                 break
             if step is None:
                 break
-            known[here] = None  # a circle comes back to it, and has no end
-            chain.append(here)
+            chain[here] = None
             here = step[0]
         for each in reversed(chain):
             step = self.following[each]
-            if found is not None:
+            if isinstance(found, Outcome):
                 found = Outcome(found.end, found.elapsed_us + step[1], found.acted or step[2], found.key)
             known[each] = found
         return found
+
+    def _round(self, chain: list[int], first: int) -> Round:
+        """The circle that a chain of states comes to, which goes on with ``first``."""
+        circle = chain[chain.index(first) :]
+        names = [self.entered[each] for each in circle if each in self.entered]
+        start = names.index(min(names)) if names else 0
+        at_once = not any(self.following[each][1] for each in circle)
+        return Round(tuple(dict.fromkeys(names[start:] + names[:start])), at_once)

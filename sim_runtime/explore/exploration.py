@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -14,9 +15,11 @@ from sim_runtime.driver.run import Run
 from sim_runtime.explore.monitor import RULES, Violation
 from sim_runtime.explore.plan import Bounds, Plan, plan_of
 from sim_runtime.explore.scenarios import Parts, Written, judged, scenario_for, shrunk, text_of
-from sim_runtime.explore.search import UNIT, Search, Stop
+from sim_runtime.explore.search import UNIT, Search
 from sim_runtime.explore.starting import branch_from
 from sim_runtime.explore.summary import Chain, Example, Summary, base_summary, summary_of
+from sim_runtime.explore.table import placed
+from sim_runtime.explore.units import Stop
 from sim_runtime.simulation import Prepared
 
 Json: TypeAlias = Any
@@ -24,6 +27,11 @@ Progress: TypeAlias = Callable[[int, int, int], None]
 
 MAX_COUNTEREXAMPLES: Final = 50
 """Findings that are made shorter and written out; the others are listed."""
+WORTH_SHARING_S: Final = 2.0
+"""With less time than this other processes would be ready when it is over."""
+CLOSING_S: Final = 1.0
+CLOSING_SHARE: Final = 0.1
+"""What is left for counterexamples when the time is spent: so many seconds, or that share of the budget."""
 
 
 class Finding(NamedTuple):
@@ -37,7 +45,8 @@ class Finding(NamedTuple):
 @dataclass
 class Exploration:
     """What came of it. ``left`` says what was not explored within the bounds, a sentence each: nothing when
-    ``complete``. ``worlds`` are the runs without anything wrong that deviations start from."""
+    ``complete``. ``ended``: no bound ended it early. ``worlds`` are the runs without anything wrong that deviations
+    start from. ``unwritten``: no time was left for some scenarios."""
 
     plan: Plan
     search: Search
@@ -46,6 +55,9 @@ class Exploration:
     worlds: list[str]
     findings: list[Finding] = field(default_factory=list)
     fixed: bool = True
+    ended: bool = True
+    unwritten: bool = False
+    _scenarios: dict[int, Written | None] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -53,14 +65,33 @@ class Exploration:
         return not self.left
 
     @property
+    def nothing(self) -> bool:
+        """Whether a bound ended it before one way was followed to its end."""
+        return not self.ended and not self.summary.runs
+
+    @property
     def never(self) -> list[str]:
-        """The steps that no run reached, in document order."""
+        """The steps that no run reached, in document order; none as long as that is not known."""
+        return self.unreached if self.ended else []
+
+    @property
+    def unreached(self) -> list[str]:
+        """The steps that no run reached that was followed, in document order."""
         return [path for path in self.plan.steps if path not in self.summary.reached]
 
     def scenario(self, example: Example | Chain) -> Written | None:
-        """The scenario that plays a way; None when the exploration began in the middle of a run."""
+        """The scenario that plays a way; None when the exploration began in the middle of a run, and when no time is
+        left to find it."""
         chain = example.chain if isinstance(example, Example) else example
-        return scenario_for(self.search, chain) if self.fixed else None
+        if not self.fixed:
+            return None
+        known = self._scenarios.get(id(chain))
+        if known is None and not self.search.spent:
+            known = scenario_for(self.search, chain)
+            if known is not None or not self.search.spent:
+                self._scenarios[id(chain)] = known
+        self.unwritten |= known is None and self.search.spent
+        return known
 
 
 def explore(
@@ -85,24 +116,39 @@ def explore(
     search = Search(plan, branch, cancelled)
     summary = Summary()
     left: list[str] = []
+    ended = based = False
     with paused_collection():
         try:
             search.find_bases()
-            _add(summary, base_summary(search.base_unit, search.starts), search)
+            _add(summary, base_summary(search.base_unit, search.starts, whole=not search.cut), search)
+            based = True
             total = -(-len(search.graph.following) // UNIT)
             for done, each in enumerate(_units(search, prepared, bounds, jobs, dask, start), 1):
                 _add(summary, each, search)
                 if progress is not None:
                     progress(summary.states, done, max(total, done))
+            ended = True
         except Stop as stop:
             left.append(stop.why)
-            if search.unit is not search.base_unit:
+            if not based:
+                summary.add(base_summary(search.base_unit, search.starts, whole=False))
+            elif search.unit is not search.base_unit:
                 summary.add(summary_of(search.unit, whole=False))
         left.extend(summary.skipped)
-        found = Exploration(plan, search, summary, left, [base.words for base in search.bases], fixed=start is None)
-        search.deadline = search.cancelled = None
+        worlds = [base.words for base in search.bases]
+        found = Exploration(plan, search, summary, left, worlds, fixed=start is None, ended=ended and not search.cut)
+        _close(search)
         found.findings = _findings(found)
     return found
+
+
+def _close(search: Search) -> None:
+    """Counterexamples are found in the time that is left, and a little more when there is none."""
+    budget = search.plan.bounds.budget_s
+    if budget is not None:
+        now = time.monotonic()
+        search.deadline = max(search.deadline or now, now + max(CLOSING_S, CLOSING_SHARE * budget))
+    search.cancelled = None
 
 
 def _add(summary: Summary, unit: Summary, search: Search) -> None:
@@ -119,7 +165,7 @@ def _add(summary: Summary, unit: Summary, search: Search) -> None:
 def _units(
     search: Search, prepared: Prepared, bounds: Bounds, jobs: int, dask: str | None, start: Run | None
 ) -> Iterator[Summary]:
-    if jobs > 1 or dask is not None:
+    if (jobs > 1 and search.seconds_left > WORTH_SHARING_S) or dask is not None:
         from sim_runtime.explore.shards import shared
 
         yield from shared(search, prepared, bounds, jobs, dask, start is None)
@@ -148,31 +194,31 @@ def _findings(found: Exploration) -> list[Finding]:
     for number, (violation, example) in enumerate(listed):
         written = found.scenario(example) if number < MAX_COUNTEREXAMPLES else None
         if written is not None:
-            written = _shorter(found.plan, violation, written)
+            written = _shorter(found.search, violation, written)
         findings.append(Finding(violation, example.chain, written))
     return findings
 
 
-def _shorter(plan: Plan, violation: Violation, written: Written) -> Written:
+def _shorter(search: Search, violation: Violation, written: Written) -> Written:
     """The scenario without what it does not need to break the rule; it does not write more than before either."""
 
     def broken(parts: Parts) -> bool:
-        return _breaks(plan, violation, parts, written.records)
+        return not search.spent and _breaks(search, violation, parts, written.records)
 
     if not broken(written.parts):
         return written
     parts = shrunk(written.parts, broken)
-    came = judged(plan, parts)
+    came = judged(search, parts)
     return written if came is None else Written(parts, came.end, came.records)
 
 
-def _breaks(plan: Plan, violation: Violation, parts: Parts, records: int) -> bool:
-    came = judged(plan, parts)
+def _breaks(search: Search, violation: Violation, parts: Parts, records: int) -> bool:
+    came = judged(search, parts)
     if came is None or came.records > records:
         return False
     if violation.kind != "crash-changes-outcome":
         return (violation.kind, violation.path) in came.broken
-    calm = judged(plan, {name: each for name, each in parts.items() if name != "crashes"})
+    calm = judged(search, {name: each for name, each in parts.items() if name != "crashes"})
     return bool(parts.get("crashes")) and calm is not None and calm.end.value != came.end.value
 
 
@@ -214,20 +260,22 @@ def _to_write(found: Exploration) -> Iterator[tuple[str, list[str], Written]]:
 
 
 def notable(found: Exploration) -> list[tuple[str, Example]]:
-    """For each place and outcome that a crash of the expected run leads to and that run does not: the first example."""
-    calm = {status for status, example in found.summary.examples.items() if not _disturbed(example)}
+    """For each place and outcome that a crash leads to and the run without that crash does not: the first example. The
+    expected runs count, and where these do not come by what the table shows."""
+    shown = {id(cell) for _, _, cell in placed(found.summary)}
     listed: dict[str, Example] = {}
     for cell in found.summary.cells.values():
-        for status, example in cell.outcomes.items():
-            if cell.expected and status not in calm and example.chain:
-                name = f"{status} {example.chain[-1].path}"
+        if cell.expected or id(cell) in shown:
+            for status, example in cell.changed.items():
+                name = name_of(status, example)
                 if name not in listed or example.rank < listed[name].rank:
                     listed[name] = example
     return sorted(listed.items(), key=lambda pair: pair[1].rank)[:MAX_COUNTEREXAMPLES]
 
 
-def _disturbed(example: Example) -> bool:
-    return any(each.kind != "world" for each in example.chain)
+def name_of(status: str, example: Example) -> str:
+    """What the scenario of a crash is for: an outcome, and where the crash is."""
+    return f"{status} {example.chain[-1].path}"
 
 
 def _file_name(name: str) -> str:

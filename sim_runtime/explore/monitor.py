@@ -40,6 +40,8 @@ RULES: Final[dict[str, str]] = {
     "generation-wrong": "A generation began that no recovery decision had announced.",
     "hold-ignored": "Work went on at a hold before anybody had decided.",
     "retry-early": "An attempt began before its retry delay had passed.",
+    "cancel-ignored": "Work went on, or was undone, after the run's cancellation was decided.",
+    "not-released": "A cancelled run ended with a subscription or a timer that was not released.",
     "after-the-end": "Something other than a late result was recorded after the run's end.",
     "fold-differs": "The state in memory was not the fold of the history.",
     "stuck": "The run came to rest without an outcome, a hold or anything that it waits for.",
@@ -100,7 +102,7 @@ class Monitor:
     """Judges one run; copies share their tables until one of them changes. ``acted``: in the last transaction a policy
     for ambiguity had its say, so that a crash may show in what the run comes to."""
 
-    __slots__ = (*_TABLES, "_limits", "_policy", "_shared", "acted", "broken", "ended")
+    __slots__ = (*_TABLES, "_limits", "_policy", "_shared", "acted", "broken", "cancelled", "ended")
 
     accepted: dict[str, tuple[tuple[str, int], ...]]
     activations: dict[str, tuple[int, ...]]
@@ -127,6 +129,7 @@ class Monitor:
         self._shared: frozenset[str] = frozenset()
         self.acted = False
         self.ended = False
+        self.cancelled: tuple[str, ...] = ()
         self.broken: tuple[Violation, ...] = ()
         for name in _TABLES:
             setattr(self, name, {})
@@ -169,6 +172,8 @@ class Monitor:
         for record in records:
             if self.ended and record.kind != "late_result.recorded":
                 self._bad("after-the-end", record, f"`{record.kind}` was recorded after the run's end")
+            if self.cancelled and record.kind in _WORK and any(is_below(record.id, each) for each in self.cancelled):
+                self._bad("cancel-ignored", record, f"`{record.kind}` was recorded after the cancellation")
             handler = _HANDLERS.get(record.kind)
             if handler is not None:
                 handler(self, record)
@@ -439,6 +444,15 @@ class Monitor:
     def _finished(self, record: Record) -> None:
         if record.id == "":
             self.ended = True
+        if record.id in self.cancelled:
+            self.cancelled = tuple(each for each in self.cancelled if each != record.id)
+            left = [id_ for id_, how in self.open.items() if how == "open" and is_below(id_, record.id)]
+            left.extend(id_ for id_, _ in self.timers if is_below(id_, record.id))
+            if left:
+                self._bad("not-released", record, f"it was cancelled, and `{shown_path(left[0])}` still waits")
+
+    def _cancelled(self, record: Record) -> None:
+        self.cancelled = (*self.cancelled, record.id)
 
     def _effect(self, record: Record) -> None:
         self._own("attempts")[record.id] = record.data["effect"]
@@ -446,6 +460,23 @@ class Monitor:
 
 
 _RESULTS: Final = frozenset({*ACTION_RESULTS, *UNDO_RESULTS})
+#: What a run does not begin any more once its cancellation was decided.
+_WORK: Final = frozenset(
+    {
+        "action.dispatched",
+        "action.prepared",
+        "compensation.dispatched",
+        "compensation.prepared",
+        "generation.started",
+        "history.superseded",
+        "recovery.decided",
+        "retry.scheduled",
+        "state.entered",
+        "step.started",
+        "subscription.opened",
+        "timer.set",
+    }
+)
 
 _HANDLERS: Final[dict[str, Callable[[Monitor, Record], None]]] = {
     "action.prepared": Monitor._effect,
@@ -474,5 +505,6 @@ _HANDLERS: Final[dict[str, Callable[[Monitor, Record], None]]] = {
     "compensation.failed": Monitor._undo_failed,
     "compensation.ambiguous": Monitor._undo_ambiguous,
     "generation.started": Monitor._generation,
+    "cancel.decided": Monitor._cancelled,
     "run.finished": Monitor._finished,
 }

@@ -1,5 +1,5 @@
 """What can go otherwise where a branch stands: answers to the call that leaves, events for the wait that opens,
-decisions at a hold; and what is expected where nothing does."""
+decisions at a hold, cancellation; and what is expected where nothing does."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from sim_runtime.core.looking import Held, timers, walk
 from sim_runtime.driver.protocol import Call
 from sim_runtime.explore.branch import Branch
 from sim_runtime.explore.choices import (
+    MILLISECOND,
+    SECOND,
     DecisionOption,
     EventOption,
     Option,
@@ -205,3 +207,25 @@ def decisions_of(plan: Plan, branch: Branch, held: Held) -> list[DecisionOption]
             result = None
     happened = bool(branch.monitor.took.get(name))
     return decisions_for(held.id, held.hold.allowed, happened, result, NO_EFFECT)
+
+
+# ---- cancellation -------------------------------------------------------------------------------
+
+
+def late_answer(branch: Branch) -> Option | None:
+    """The expected answer to the call that is about to leave, so late that the run can be cancelled before; None for a
+    call that times out sooner."""
+    call = branch.calling
+    assert call is not None
+    return next(iter(slow(call, None)), None) if branch.world.takes_entry(call) else None
+
+
+def cancel_at(branch: Branch, answer: Option | None) -> int | None:
+    """When the run is cancelled: half-way to what is due next, a second from now at the latest; None when that is now,
+    when the run is over, and when its scenario cancels it."""
+    if branch.over or branch.script.cancel_at_us is not None or branch.down:
+        return None
+    dues = [branch.next_due(), None if answer is None else branch.now + answer.latency_us]
+    span = min((due - branch.now for due in dues if due is not None), default=2 * SECOND)
+    soon = min(SECOND, span // 2) // MILLISECOND * MILLISECOND
+    return branch.now + soon if soon else None

@@ -12,9 +12,21 @@ from analyzer.model.nodes import all_steps
 from sim_runtime.explore.ends import OUTCOMES
 from sim_runtime.explore.exploration import Exploration
 from sim_runtime.explore.monitor import RULES
-from sim_runtime.explore.report import COLUMNS, TONES, counted, effects, not_covered, rows, step_path, tone_of, words
+from sim_runtime.explore.report import (
+    NEVER,
+    TONES,
+    counted,
+    effects,
+    healthy,
+    not_covered,
+    rows,
+    step_path,
+    tone_of,
+    words,
+)
 from sim_runtime.explore.scenarios import Written, simulated, text_of
 from sim_runtime.explore.summary import Chain, Example, ordered
+from sim_runtime.explore.table import COLUMNS
 from sim_runtime.markup import markup
 from sim_runtime.picture import picture_of
 from sim_runtime.picture.drawing import svg
@@ -90,7 +102,8 @@ def _page(found: Exploration, pictures: list[Shown], places: Places) -> Iterator
 
 def _findings(found: Exploration, pictures: list[Shown]) -> Iterator[str]:
     if not found.findings:
-        yield "<p>No rule of the profile is broken, and no effect happens twice or is lost against it.</p>\n"
+        if not found.nothing:
+            yield f"<p>{healthy(found)}.</p>\n"
         return
     yield "<ul>\n"
     for each in found.findings:
@@ -196,13 +209,15 @@ def _answers(found: Exploration) -> Iterator[str]:
         span = str(each["most"]) if each["fewest"] == each["most"] else f"{each['fewest']} to {each['most']}"
         times = "once" if span == "1" else f"{span} times"
         yield f"<li>{markup(each['action'])} at {markup(each['path'])} stands {times} in the end</li>\n"
-    never = ", ".join(found.never) or "none"
-    yield f"<li>steps that are never reached: {markup(never)}</li>\n"
+    unreached = ", ".join(found.unreached) or "none"
+    yield f"<li>{NEVER[found.ended].lower()}: {markup(unreached)}</li>\n"
     longest = "; ".join(words(summary.longest[1].chain)) or "nothing deviates"
     yield f"<li>the longest run takes {format_duration(summary.longest[0])}: {_said(longest)}</li>\n"
     for fact, example in sorted(summary.facts.items(), key=lambda pair: pair[0]):
         way = "; ".join(words(example.chain)) or "nothing deviates"
-        if fact[0] == "limit":
+        if fact[0] == "round":
+            said = f"goes on for ever, round after round, through {', '.join(fact[1:])}: {way}"
+        elif fact[0] == "limit":
             said = f"the recovery limit of {fact[1] or 'the root scope'} is spent (then {fact[2]}): {way}"
         else:
             said = f"undone in this order: {', '.join(fact[2:])}: {way}"

@@ -34,13 +34,14 @@ DEFAULT_BUDGET_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far an exploration goes. ``crashes``, ``deviations`` (answers and events other than the expected ones) and
-    ``decisions`` (of operators) count for one run; ``down_us`` is how long a crashed executor is down. ``states`` and
-    ``budget_s`` (seconds, None for no end) end it early."""
+    """How far an exploration goes. ``crashes``, ``deviations`` (answers and events other than the expected ones),
+    ``decisions`` (of operators) and ``cancellations`` (one at the most) count for one run; ``down_us`` is how long a
+    crashed executor is down. ``states`` and ``budget_s`` (seconds, None for no end) end it early."""
 
     crashes: int = 1
     deviations: int = 1
     decisions: int = 1
+    cancellations: int = 0
     down_us: int = 0
     states: int = DEFAULT_STATES
     budget_s: float | None = DEFAULT_BUDGET_S

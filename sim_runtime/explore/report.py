@@ -7,12 +7,11 @@ from typing import Any, Final, TypeAlias
 
 from analyzer.language.durations import format_duration
 from sim_runtime.explore.ends import OUTCOMES
-from sim_runtime.explore.exploration import Exploration, Finding
+from sim_runtime.explore.exploration import Exploration, Finding, name_of, notable
 from sim_runtime.explore.monitor import RULES
-from sim_runtime.explore.places import place_of
 from sim_runtime.explore.summary import Cell, Chain, Example, Point, ordered
+from sim_runtime.explore.table import COLUMNS, crash_points, placed
 from sim_runtime.history.paths import UNDO
-from sim_runtime.history.records import ACTION_RESULTS, UNDO_RESULTS
 
 Json: TypeAlias = Any
 Style: TypeAlias = Callable[[str, str], str]
@@ -20,13 +19,8 @@ Style: TypeAlias = Callable[[str, str], str]
 VERSION: Final = 1
 MAX_ROWS: Final = 200
 MAX_SHOWN: Final = 20
-
-#: The columns of the matrix: a title, and the records that it is about.
-COLUMNS: Final = (
-    ("prepared", ("action.prepared", "compensation.prepared", "action.suppressed")),
-    ("dispatched", ("action.dispatched", "compensation.dispatched")),
-    ("result", (*ACTION_RESULTS, *UNDO_RESULTS)),
-)
+#: What is said of steps that no run reached, by whether the exploration came to its end.
+NEVER: Final = {True: "Steps that are never reached", False: "Steps that are not reached so far"}
 
 #: Kinds of findings that make the exit code 1: all of them are rules of the profile.
 TONES: Final = {
@@ -52,7 +46,7 @@ def json_report(found: Exploration, files: Mapping[str, str]) -> dict[str, Json]
         "states": summary.states,
         "runs": summary.runs,
         "outcomes": {status: summary.outcomes[status] for status in OUTCOMES if status in summary.outcomes},
-        "crash_points": [_crash_point(point, cell, files) for point, cell in crash_points(found)],
+        "crash_points": [_crash_point(point, cell, files) for point, cell in crash_points(summary)],
         "never": found.never,
         "findings": [
             {
@@ -68,6 +62,7 @@ def json_report(found: Exploration, files: Mapping[str, str]) -> dict[str, Json]
             "crashes": bounds.crashes,
             "deviations": bounds.deviations,
             "decisions": bounds.decisions,
+            "cancellations": bounds.cancellations,
             "states": bounds.states,
         },
         "not_covered": not_covered(found),
@@ -79,20 +74,17 @@ def json_report(found: Exploration, files: Mapping[str, str]) -> dict[str, Json]
             "steps": words(summary.longest[1].chain),
         },
         "limits": [{"path": fact[1], "then": fact[2], "steps": words(chain)} for fact, chain in _facts(found, "limit")],
+        "rounds": [{"states": list(fact[1:]), "steps": words(chain)} for fact, chain in _facts(found, "round")],
         "undo_orders": [
             {"path": fact[1], "order": list(fact[2:]), "steps": words(chain)} for fact, chain in _facts(found, "undo")
         ],
     }
 
 
-def crash_points(found: Exploration) -> list[tuple[Point, Cell]]:
-    """The crash points; those of runs in which nothing else goes otherwise come first."""
-    return sorted(found.summary.cells.items(), key=lambda pair: not pair[1].expected)
-
-
 def _crash_point(point: Point, cell: Cell, files: Mapping[str, str]) -> Json:
     path, when, record = point
     outcomes = ordered(set(cell.outcomes))
+    names = [name_of(each, cell.changed[each]) for each in outcomes if each in cell.changed]
     return {
         "path": path,
         "point": when,
@@ -101,7 +93,7 @@ def _crash_point(point: Point, cell: Cell, files: Mapping[str, str]) -> Json:
         "decided": ordered(cell.decided),
         "why": {status: cell.outcomes[status].why for status in outcomes if cell.outcomes[status].why},
         "expected": cell.expected,
-        "scenario": next((files[f"{each} {path}"] for each in outcomes if f"{each} {path}" in files), None),
+        "scenario": next((files[each] for each in names if each in files), None),
     }
 
 
@@ -147,7 +139,10 @@ def not_covered(found: Exploration) -> list[str]:
         f"runs with more than {crashes}, more than {steps} at which answers or events are not the expected ones, "
         f"or more than {counted(bounds.decisions, 'decision')} of operators"
     )
-    lines.append("cancellation, and values of inputs, results and events other than those that were made up")
+    if found.unwritten:
+        lines.append("scenarios of some of what was found: no time was left for them (`--budget`)")
+    values = "values of inputs, results and events other than those that were made up"
+    lines.append(values if bounds.cancellations else f"cancellation, and {values}")
     return lines
 
 
@@ -171,36 +166,26 @@ def _text(found: Exploration, files: Mapping[str, str], style: Style) -> Iterato
     size = f"{counted(summary.runs, 'way')} that a run can go, {counted(summary.states, 'state')}"
     yield f"{found.plan.definition.workflow}: {size}; {whole}"
     counts = [style(f"{summary.outcomes[each]:,} {each}", TONES[each]) for each in OUTCOMES if each in summary.outcomes]
-    yield f"  they end as  {', '.join(counts)}"
+    yield f"  they end as  {', '.join(counts) or 'nothing was followed to its end'}"
     if len(found.worlds) > 1:
         yield f"  from {len(found.worlds)} runs without deviations, which differ in:"
         yield from (style(f"    {each}", "plain") for each in found.worlds[1:MAX_SHOWN])
     yield ""
-    yield from _matrix(found, style)
-    yield from _questions(found, style)
+    if not found.nothing:
+        yield from _matrix(found, style)
+        yield from _questions(found, style)
     yield from _findings(found, files, style)
     yield "Not covered:"
     yield from (style(f"  {each}", "plain") for each in not_covered(found))
 
 
 def rows(found: Exploration) -> dict[str, list[dict[str, Example]]]:
-    """The matrix: for each step path the outcomes before and after each column, each with an example. Where the
-    expected runs come by, only these count; what else there is comes from runs in which something went otherwise."""
+    """The matrix: for each step path the outcomes before and after each column, each with an example."""
     places: dict[str, list[dict[str, Example]]] = {}
-    known: set[tuple[str, int]] = set()
-    for (path, when, record), cell in crash_points(found):
-        for number, (_, kinds) in enumerate(COLUMNS):
-            if record not in kinds:
-                continue
-            place, position = place_of(path), 2 * number + (when == "after")
-            if cell.expected:
-                known.add((place, position))
-            elif (place, position) in known:
-                continue
-            row = places.setdefault(place, [{} for _ in range(2 * len(COLUMNS))])
-            column = row[position]
-            for status, example in cell.outcomes.items():
-                column.setdefault(status, example)
+    for place, position, cell in placed(found.summary):
+        row = places.setdefault(place, [{} for _ in range(2 * len(COLUMNS))])
+        for status, example in cell.outcomes.items():
+            row[position].setdefault(status, example)
     order = {path: place for place, path in enumerate(found.plan.steps)}
     return dict(sorted(places.items(), key=lambda pair: (order.get(step_path(pair[0]), len(order)), pair[0])))
 
@@ -249,18 +234,18 @@ def tone_of(outcomes: Mapping[str, Example]) -> str:
 
 
 def _whys(found: Exploration) -> list[str]:
-    """Crash points of expected runs that end in another way than those runs, and what an operator makes of it."""
-    from sim_runtime.explore.exploration import notable
-
+    """Crash points whose runs end in another way than without the crash, and what an operator makes of it."""
     lines = []
     for name, example in notable(found):
         status, _, _ = name.partition(" ")
         last = example.chain[-1]
-        decided = set().union(
-            *(cell.decided for (path, _, _), cell in found.summary.cells.items() if path == last.path and cell.expected)
-        )
+        cells = [cell for (path, _, _), cell in found.summary.cells.items() if path == last.path]
+        cells = [cell for cell in cells if status in cell.changed]
+        expected = any(cell.expected for cell in cells)
+        decided = set().union(*(cell.decided for cell in cells if cell.expected == expected))
         after = f"; after a decision: {', '.join(ordered(decided))}" if status == "held" and decided else ""
-        lines.append(f"{last.words}: {status}, {example.why}{after}")
+        why = f", {example.why}" if example.why else ""
+        lines.append(f"{last.words}{_way(example.chain[:-1])}: {status}{why}{after}")
     return lines
 
 
@@ -275,9 +260,12 @@ def _questions(found: Exploration, style: Style) -> Iterator[str]:
         yield style(f"  {each['action']} at {each['path']}: {span}{said}", tone)
     if not effects(found):
         yield "  none"
-    yield "Steps that are never reached: " + (style(", ".join(found.never), "wait") if found.never else "none")
+    paths = style(", ".join(found.unreached), "wait") if found.unreached else "none"
+    yield f"{NEVER[found.ended]}: {paths}"
     time = format_duration(summary.longest[0])
     yield style(f"Longest run: {time}" + _way(summary.longest[1].chain), "plain")
+    for fact, chain in _facts(found, "round"):
+        yield style(f"Goes on for ever, round after round, through {', '.join(fact[1:])}" + _way(chain), "plain")
     for fact, chain in _facts(found, "limit"):
         scope = fact[1] or "the root scope"
         yield style(f"Recovery limit spent at {scope} (then {fact[2]})" + _way(chain), "plain")
@@ -293,14 +281,21 @@ def _way(chain: Chain) -> str:
 
 def _findings(found: Exploration, files: Mapping[str, str], style: Style) -> Iterator[str]:
     if not found.findings:
-        yield style("No rule of the profile is broken, and no effect happens twice or is lost against it.", "good")
-        yield ""
+        if not found.nothing:
+            yield style(f"{healthy(found)}.", "good")
+            yield ""
         return
     for each in found.findings:
         yield from _finding(each, files, style)
     if not files and found.fixed:
         yield "Write scenarios that play these with `--write-counterexamples DIR`."
     yield ""
+
+
+def healthy(found: Exploration) -> str:
+    """What is said where nothing was found."""
+    where = "" if found.complete else " in what was explored"
+    return f"No rule of the profile is broken{where}, and no effect happens twice or is lost against it"
 
 
 def _finding(each: Finding, files: Mapping[str, str], style: Style) -> Iterator[str]:

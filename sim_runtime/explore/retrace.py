@@ -1,10 +1,11 @@
 """Goes again the way that a chain of deviations describes, to its end: for the few runs that are shown or written
-down."""
+down. A run that goes on for ever is left when it has gone round once, or when it has become too long; its script ends
+there then (``until``)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sim_runtime.core.looking import hold_at
@@ -12,7 +13,8 @@ from sim_runtime.explore.branch import Branch, Deviation
 from sim_runtime.explore.ends import End, stuck
 from sim_runtime.explore.monitor import Violation
 from sim_runtime.explore.offers import expected_answer
-from sim_runtime.explore.search import Passing, Search
+from sim_runtime.explore.search import Search
+from sim_runtime.explore.units import Passing
 from sim_runtime.history.records import Record
 
 
@@ -37,8 +39,13 @@ def retrace(search: Search, chain: Sequence[Deviation]) -> Retraced:
     """Follow a chain from the start. Raises ``NotRetraced``; what the search raises passes through."""
     walker = _Walker(search, list(chain))
     walker.walk()
-    if walker.left:
-        raise NotRetraced(walker.left[0].words)
+    if walker.branch.left and not walker.left:
+        until = walker.matters
+        walker = _Walker(search, list(chain))
+        walker.end(until)
+        walker.walk()
+    if walker.left or walker.branch.left:
+        raise NotRetraced(walker.left[0].words if walker.left else "it is too long")
     return Retraced(walker.branch, End(walker.branch), walker.violations)
 
 
@@ -48,9 +55,12 @@ class _Walker:
         self.left = chain
         self.branch = search.origin.fork()
         self.violations: list[Violation] = []
+        self.matters = self.branch.now
+        self.entered: set[int] = set()
 
     def walk(self) -> None:
         while True:
+            self.search.pulse()
             self.crashes_after()
             branch = self.branch
             before = branch.state
@@ -63,10 +73,10 @@ class _Walker:
                 continue
             branch.gate.about_to_write = None
             if records is None:
-                self.violations.extend(branch.monitor.take())
+                self.note()
                 return
             if not records:
-                if self.decided() or self.search.move_clock(branch):
+                if self.decided() or self.cancelled() or self.search.move_clock(branch):
                     continue
                 bad = stuck(branch) if branch.next_due() is None else None
                 self.violations.extend([bad] if bad is not None else [])
@@ -75,7 +85,30 @@ class _Walker:
             branch.last = tuple(records)
             self.answer()
             self.events()
-            self.violations.extend(branch.monitor.take())
+            self.note()
+            self.go_round()
+
+    def note(self) -> None:
+        """Take the violations, and note up to when the run matters."""
+        found = self.branch.monitor.take()
+        self.violations.extend(found)
+        if found or self.left:
+            self.matters = self.branch.now
+
+    def go_round(self) -> None:
+        """The run ends at this instant when it comes round to a state where it was before."""
+        branch = self.branch
+        if self.left or not branch.entered or branch.script.until_us is not None:
+            return
+        key = branch.key(self.search.keys)
+        if key in self.entered:
+            self.end(branch.now)
+        self.entered.add(key)
+
+    def end(self, now: int) -> None:
+        """The run ends at an instant."""
+        branch = self.branch
+        branch.script = replace(branch.script, until_us=now - branch.start_us)
 
     def next(self, kind: str, fits: Callable[[Deviation], bool]) -> Any:
         """What comes next of the chain, when it is this; else None."""
@@ -123,6 +156,7 @@ class _Walker:
             return
         option = self.next("answer", lambda each: each.path == call.path and hasattr(each.what, "lasting"))
         branch.send_call(option if option is not None else expected_answer(self.search, branch))
+        self.cancelled()
 
     def events(self) -> None:
         opened = self.branch.opened
@@ -131,6 +165,12 @@ class _Walker:
         found = self.next("event", lambda each: hasattr(each.what, "events") and each.path == opened[-1].path)
         if found is not None:
             self.branch.schedule(found.events)
+
+    def cancelled(self) -> bool:
+        at = self.next("cancel", lambda each: each.kind == "cancel")
+        if at is not None:
+            self.branch.cancel_at(at)
+        return at is not None
 
     def decided(self) -> bool:
         branch = self.branch

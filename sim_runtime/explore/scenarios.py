@@ -13,11 +13,12 @@ from analyzer.model.problems import Problems
 from analyzer.shown import relative_path
 from analyzer.workspace.documents import Document
 from sim_runtime.driver.protocol import CrashPoint, Decision, ScriptedEvent
-from sim_runtime.explore.branch import Branch, Deviation
+from sim_runtime.explore.branch import CANCELLED, MAX_RECORDS, Branch, Deviation
 from sim_runtime.explore.ends import End
 from sim_runtime.explore.plan import Plan, plan_of
 from sim_runtime.explore.retrace import NotRetraced, Retraced, retrace
-from sim_runtime.explore.search import Search, Stop
+from sim_runtime.explore.search import Search
+from sim_runtime.explore.units import Stop
 from sim_runtime.history.encoding import time_text
 from sim_runtime.history.paths import shown_path
 from sim_runtime.history.records import Record
@@ -52,26 +53,28 @@ def scenario_for(search: Search, chain: Sequence[Deviation]) -> Written | None:
         return None
     for by_seq in (False, True):
         parts = parts_of(search.plan, found.branch, by_seq)
-        played = play(search.plan.prepared, parts)
+        played = play(search.plan.prepared, parts, found.branch.trail.count)
         if played is not None and _same(played, found):
             return Written(parts, found.end, found.branch.trail.count)
     return None
 
 
-def play(prepared: Prepared, parts: Parts) -> list[Record] | None:
-    """The history of a scenario, None when it cannot be played."""
-    simulation = simulated(prepared, parts)
+def play(prepared: Prepared, parts: Parts, limit: int) -> list[Record] | None:
+    """The history of a scenario, None when it cannot be played, or writes more records than ``limit``."""
+    simulation = simulated(prepared, parts, limit)
     return None if simulation is None or simulation.unfired else list(simulation.run.records)
 
 
-def simulated(prepared: Prepared, parts: Parts) -> Simulation | None:
-    """A scenario played to its end, None when it cannot be played."""
+def simulated(prepared: Prepared, parts: Parts, limit: int = MAX_RECORDS) -> Simulation | None:
+    """A scenario played to its end, None when it cannot be played, or writes more records than ``limit``."""
     scenario = scenario_of(prepared, parts)
     if scenario is None:
         return None
     again = Prepared(prepared.project, prepared.workflow, prepared.definition, scenario)
     try:
-        return again.simulation().finish()
+        simulation = again.simulation()
+        simulation.run.limit = limit
+        return simulation.finish()
     except CannotSimulate:
         return None
 
@@ -127,6 +130,9 @@ def parts_of(plan: Plan, branch: Branch, by_seq: bool) -> Parts:
         parts["operator"] = operator
     if script.cancel_at_us is not None:
         parts["cancel"] = {"at": format_duration(script.cancel_at_us), "reason": script.cancel_reason}
+    for each in chain:
+        if each.kind == "cancel":
+            parts["cancel"] = {"at": format_duration(each.what - branch.start_us), "reason": CANCELLED}
     return parts
 
 
@@ -247,15 +253,18 @@ class Judged(NamedTuple):
     records: int
 
 
-def judged(plan: Plan, parts: Parts) -> Judged | None:
-    """Play a scenario and judge it; None when it cannot be played."""
+def judged(search: Search, parts: Parts) -> Judged | None:
+    """Play a scenario and judge it; None when it cannot be played in the time that ``search`` has left."""
+    plan = search.plan
     scenario = scenario_of(plan.prepared, parts)
     if scenario is None:
         return None
     prepared = plan.prepared
-    again = plan_of(Prepared(prepared.project, prepared.workflow, prepared.definition, scenario), plan.bounds)
+    plan = plan_of(Prepared(prepared.project, prepared.workflow, prepared.definition, scenario), plan.bounds)
+    again = Search(plan, plan.start())
+    again.deadline = search.deadline
     try:
-        found = retrace(Search(again, again.start()), ())
+        found = retrace(again, ())
     except (NotRetraced, Stop):
         return None
     if found.branch.crash_points_left:
@@ -285,6 +294,8 @@ def _smaller(parts: Parts) -> Iterator[Parts]:
         entries = parts.get(name, [])
         for place in range(len(entries)):
             yield _with(parts, name, [*entries[:place], *entries[place + 1 :]])
+    if "cancel" in parts:
+        yield _with(parts, "cancel", None)
     actions = parts.get("actions", {})
     for path, answers in actions.items():
         yield _with(parts, "actions", {name: each for name, each in actions.items() if name != path})

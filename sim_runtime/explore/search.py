@@ -9,15 +9,16 @@ same result.
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sim_runtime.core.inputs import Answered, Proceed, TimerDue
 from sim_runtime.core.looking import holds
 from sim_runtime.driver.run import LimitReached
-from sim_runtime.explore.branch import Branch, Deviation, Known, after
+from sim_runtime.explore.branch import Branch, Deviation, Known
 from sim_runtime.explore.choices import Option
 from sim_runtime.explore.ends import End, Graph, stuck
 from sim_runtime.explore.monitor import Violation
@@ -25,91 +26,33 @@ from sim_runtime.explore.offers import (
     MAX_ROUNDS,
     MAX_STREAK,
     answers_of,
+    cancel_at,
     decisions_of,
     events_of,
     expected_answer,
     goes_on,
     is_racing,
+    late_answer,
     worlds_of,
 )
 from sim_runtime.explore.places import is_for_trouble, place_of
 from sim_runtime.explore.plan import Plan
+from sim_runtime.explore.units import CrashEdge, Found, OtherEdge, OutOfTime, Passing, Stop, Unit
 from sim_runtime.history.records import Record
 
 Json: TypeAlias = Any
-Budget: TypeAlias = tuple[int, int, int]
+Budget: TypeAlias = tuple[int, int, int, int]
+"""How much may still go otherwise: crashes, deviations, decisions, cancellations."""
 
 CHECK_EVERY: Final = 64
 _NEVER: Final[Any] = object()
 #: What is put to a run once at most with nothing coming of it, so that it is known by its kind and instant.
 _REMEMBERED: Final = (Answered, Proceed, TimerDue)
+MAX_WORLDS: Final = 2_000
+"""Other worlds that wait to be tried."""
+NOT_ALL: Final = "runs without deviations to start from: not all were followed to their end"
 UNIT: Final = 16
 """How many boundaries make a unit: more of them find more states that were seen, and are fewer to share out."""
-
-
-class Passing(Exception):
-    """What passes through the runtime without being a fault of it."""
-
-
-class Stop(Passing):
-    """The exploration ends here: ``why`` is said in the report."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-class CrashEdge(NamedTuple):
-    """A crash that was explored. ``records`` are those of the transaction, ``point`` is ``before`` or ``after`` it;
-    ``racing``: a crash may change what comes first, as time passes while the executor is down, or as something had gone
-    wrong while several branches or iterations were under way."""
-
-    point: str
-    records: tuple[Record, ...]
-    key: int
-    parent: int
-    deviations: Deviation | None
-    written: int
-    racing: bool
-
-
-class OtherEdge(NamedTuple):
-    """Another deviation that was explored."""
-
-    key: int
-    deviations: Deviation
-
-
-class Found(NamedTuple):
-    """A violation, and the deviations that led to it."""
-
-    violation: Violation
-    deviations: Deviation | None
-
-
-def crash_deviation(edge: CrashEdge, kind: str, path: str) -> Deviation:
-    """The crash of an edge as a deviation."""
-    where = f" at `{path}`" if path else ""
-    record = edge.records[-1] if edge.point == "after" else edge.records[0]
-    words = f"crash {edge.point} `{kind}`{where}"
-    return after(edge.deviations, "crash", words, path, edge.written, (edge.point, record))
-
-
-@dataclass(slots=True)
-class Unit:
-    """What one unit came to, before it is summed up."""
-
-    graph: Graph
-    states: int = 0
-    crashes: list[CrashEdge] = field(default_factory=list)
-    others: list[OtherEdge] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
-    reached: dict[str, int] = field(default_factory=dict)
-    facts: dict[tuple[str, ...], Deviation | None] = field(default_factory=dict)
-    lengths: dict[int, tuple[int, Deviation | None]] = field(default_factory=dict)
-    skipped: dict[str, None] = field(default_factory=dict)
-    most: dict[tuple[str, str], int] = field(default_factory=dict)
-    always: set[tuple[str, str]] | None = None
 
 
 class Base(NamedTuple):
@@ -128,7 +71,8 @@ class Search:
         self.origin = start
         self.cancelled = cancelled
         self.deadline = None if plan.bounds.budget_s is None else time.monotonic() + plan.bounds.budget_s
-        self.full: Budget = (plan.bounds.crashes, plan.bounds.deviations, plan.bounds.decisions)
+        bounds = plan.bounds
+        self.full: Budget = (bounds.crashes, bounds.deviations, bounds.decisions, bounds.cancellations)
         self.graph = Graph()
         self.seen: dict[int, Budget | list[Budget]] = {}
         self.bases: list[Base] = []
@@ -141,6 +85,8 @@ class Search:
         self.probes: dict[tuple[str, bool], tuple[Option | None]] = {}
         self._last: list[Record] = []
         self._ticks = 0
+        self._probed = 0
+        self.cut = False
         self._counts = True
         self._unit = self.base_unit
         self._local: dict[int, Budget | list[Budget]] = {}
@@ -150,16 +96,39 @@ class Search:
     # ---- bases --------------------------------------------------------------------------------------
 
     def find_bases(self) -> None:
-        """Follow the run without deviations, and every other world that reaches something new. Raises ``Stop``."""
-        waiting = [Base(self.origin.fork(), "nothing deviates")]
+        """Follow the run without deviations, and every other world that reaches something new; with half of the time
+        and of the states at the most, so that some are left for what deviates. Raises ``Stop``."""
+        end, now, most = self.deadline, time.monotonic(), self.states_left
+        self.deadline = None if end is None else now + (end - now) / 2
+        self.states_left = most // 2
+        try:
+            self._follow_worlds()
+        except Stop as stop:
+            spent = isinstance(stop, OutOfTime)
+            if (spent and end is not None and end <= time.monotonic()) or not (spent or stop.why == self.too_many):
+                raise
+            half = "time budget was spent (`--budget`)" if spent else "states were looked at (`--states`)"
+            self._cut_bases(f"half of the {half}")
+        finally:
+            self.deadline, self.states_left = end, most
+
+    def _cut_bases(self, why: str) -> None:
+        self.base_unit.skipped[f"{NOT_ALL}, as {why}"] = None
+        self.cut = True
+
+    def _follow_worlds(self) -> None:
+        waiting = deque([Base(self.origin.fork(), "nothing deviates")])
         tried: set[int] = set()
         while waiting:
-            base = waiting.pop(0)
+            base = waiting.popleft()
             reached = self.base_unit.reached
             if self.bases and (self._all_reached() or not self._reaches_more(base.branch.fork(), tried, reached)):
                 continue
             self.bases.append(base)
             waiting.extend(self._walk_base(base.branch.fork()))
+            if len(waiting) > MAX_WORLDS or self._probed > self.plan.bounds.states:
+                self._cut_bases("there are too many")
+                return
 
     def _all_reached(self) -> bool:
         """Whether no other world can reach more: handlers and probes are for when something goes wrong."""
@@ -169,6 +138,7 @@ class Search:
     def _reaches_more(self, branch: Branch, tried: set[int], reached: dict[str, int]) -> bool:
         """Whether a run, left alone, comes to a step that no base comes to."""
         for _ in self.alone(branch):
+            self._probed += 1
             key = branch.key(self.keys)
             if key in self.graph.following or key in self.graph.ends or key in tried:
                 return False
@@ -189,14 +159,17 @@ class Search:
             self._tick(unit)
             self._notice(unit, branch, records)
             then = branch.key(self.keys)
-            self.graph.follow(key, then, branch.now - since, branch.monitor.acted)
+            self.graph.follow(
+                key, then, branch.now - since, branch.monitor.acted, records[-1].path if branch.entered else ""
+            )
             if branch.put in _REMEMBERED and not branch.crash_points_left:
                 self.walked.setdefault(key, Known(branch.put, records, branch.state))
             key, since = then, branch.now
             if key in self.seen:
                 return found
             self.seen[key] = self.full
-        self._rest(unit, branch, key)
+        if not branch.left:
+            self._rest(unit, branch, key)
         return found
 
     def alone(
@@ -205,6 +178,7 @@ class Search:
         """The transactions of a run in which nothing goes otherwise. ``worlds`` takes the other worlds that it passes;
         ``plain``: also probes are answered by default."""
         while True:
+            self.pulse()
             before = branch.state
             records = self.step(branch, unit)
             if records is None:
@@ -303,6 +277,8 @@ class Search:
                 break
             if budget is not None and budget[2]:
                 self._decisions(branch, key, budget)
+            if budget is not None and budget[3]:
+                self._cancel(branch, budget)
             if not self.move_clock(branch):
                 self._rest(unit, branch, key)
                 return None
@@ -315,7 +291,9 @@ class Search:
             return known[0]
         self._notice(unit, branch, records)
         then = branch.key(self.keys)
-        unit.graph.follow(key, then, branch.now - since, branch.monitor.acted)
+        unit.graph.follow(
+            key, then, branch.now - since, branch.monitor.acted, records[-1].path if branch.entered else ""
+        )
         if follow and budget is not None and not self._fresh(then, budget):
             self._met(unit, branch, then)
             return None
@@ -332,14 +310,16 @@ class Search:
                     words = f"`{calling.path}` {option.label}" + ("" if cost else " again")
                     other.deviate("answer", words, calling.path, option)
                     other.send_call(option)
-                    self._arrive(other, (budget[0], budget[1] - cost, budget[2]))
+                    self._arrive(other, (budget[0], budget[1] - cost, budget[2], budget[3]))
+                if budget[3]:
+                    self._cancel(branch, budget, late_answer(branch))
             branch.send_call(expected)
         if budget is not None and budget[1] and branch.opened:
             for event in events_of(self.plan, branch):
                 other = branch.fork()
                 other.deviate("event", event.label, branch.opened[-1].path, event)
                 other.schedule(event.events)
-                self._arrive(other, (budget[0], budget[1] - 1, budget[2]))
+                self._arrive(other, (budget[0], budget[1] - 1, budget[2], budget[3]))
 
     def _arrive(self, branch: Branch, budget: Budget) -> int:
         """A branch is at a boundary after something that went otherwise."""
@@ -364,7 +344,7 @@ class Search:
             if known is None:
                 continue
             for each in known if isinstance(known, list) else (known,):
-                if each[0] >= budget[0] and each[1] >= budget[1] and each[2] >= budget[2]:
+                if each[0] >= budget[0] and each[1] >= budget[1] and each[2] >= budget[2] and each[3] >= budget[3]:
                     return False
         known = self._local.get(key)
         if known is None:
@@ -407,7 +387,7 @@ class Search:
         source: Any,
     ) -> None:
         """The executor dies here. ``crashed`` is the number of the state after that where it is known already."""
-        unit, rest = self._unit, (budget[0] - 1, budget[1], budget[2])
+        unit, rest = self._unit, (budget[0] - 1, budget[1], budget[2], budget[3])
         self._tick(unit)
         other: Branch | None = None
         if crashed is None:
@@ -453,17 +433,33 @@ class Search:
                 other = branch.fork()
                 other.deviate("decision", f"{option.label} at `{option.decision.on}`", option.decision.on, option)
                 other.decide_now(option.decision)
-                then = self._arrive(other, (budget[0], budget[1], budget[2] - 1))
+                then = self._arrive(other, (budget[0], budget[1], budget[2] - 1, budget[3]))
                 self._unit.graph.decide(key, then)
+
+    def _cancel(self, branch: Branch, budget: Budget, answer: Option | None = None) -> None:
+        """An operator cancels the run before anything more happens; ``answer``: while a call is out that is answered
+        later."""
+        at, call = cancel_at(branch, answer), branch.calling
+        if at is None or (call is not None and answer is None):
+            return
+        other = branch.fork()
+        if call is not None:
+            other.deviate("answer", f"`{call.path}` is out", call.path, answer)
+            other.send_call(answer)
+        last = branch.records[-1]
+        where = f" at `{last.path}`" if last.path else ""
+        other.deviate("cancel", f"an operator cancels the run after `{last.kind}`{where}", last.path, at)
+        other.cancel_at(at)
+        self._arrive(other, (budget[0], budget[1], budget[2], budget[3] - 1))
 
     # ---- steps --------------------------------------------------------------------------------------
 
     def step(self, branch: Branch, unit: Unit | None) -> list[Record] | None:
-        """The next transaction; None when the run cannot be followed any further."""
+        """The next transaction; None when the run cannot be followed any further, and is left."""
         try:
             return branch.step()
         except LimitReached as error:
-            why = f"a run that was left: {error}"
+            why = error.brief
         except Passing:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the runtime breaks with is what is looked for
@@ -474,6 +470,7 @@ class Search:
                 self._take_violations(unit, branch)
         if why and unit is not None:
             unit.skipped[why] = None
+        branch.left = True
         return None
 
     def move_clock(self, branch: Branch) -> bool:
@@ -512,12 +509,25 @@ class Search:
         if self._counts and unit.states >= self.states_left:
             raise Stop(self.too_many)
         unit.states += 1
+        self.pulse()
+
+    @property
+    def seconds_left(self) -> float:
+        """How much time there is."""
+        return math.inf if self.deadline is None else self.deadline - time.monotonic()
+
+    @property
+    def spent(self) -> bool:
+        """Whether there is no more time."""
+        return self.seconds_left <= 0
+
+    def pulse(self) -> None:
+        """Something was done that takes time. Raises ``Stop`` when there is no more of it."""
         self._ticks += 1
-        if self._ticks % CHECK_EVERY == 0:
-            if self.cancelled is not None and self.cancelled():
-                raise Stop("the exploration was cancelled")
-            if self.deadline is not None and time.monotonic() > self.deadline:
-                raise Stop(f"the time budget of {self.plan.bounds.budget_s:g} s was spent (`--budget`)")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime(f"the time budget of {self.plan.bounds.budget_s:g} s was spent (`--budget`)")
+        if self.cancelled is not None and self._ticks % CHECK_EVERY == 0 and self.cancelled():
+            raise Stop("the exploration was cancelled")
 
     def _notice(self, unit: Unit, branch: Branch, records: list[Record]) -> None:
         """What a transaction shows: steps that are reached, limits that are spent, orders of compensation."""

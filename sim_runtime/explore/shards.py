@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analyzer.memory import paused_collection
 from sim_runtime.explore.plan import Bounds, plan_of
-from sim_runtime.explore.search import Search, Stop
+from sim_runtime.explore.search import Search
 from sim_runtime.explore.summary import Summary, summary_of
+from sim_runtime.explore.units import OutOfTime, Stop
 from sim_runtime.simulation import Changes, Prepared, prepare
 
 
@@ -24,7 +26,8 @@ class CannotShare(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a worker needs to do its part: files, options, and which part it is."""
+    """What a worker needs to do its part: files, options, and which part it is. ``left_s`` seconds were left when it
+    was sent, at ``sent_at`` of the same clock; None where the clock is another machine's."""
 
     workfile: str
     scenario: str | None
@@ -32,15 +35,27 @@ class Task:
     bounds: Bounds
     part: int
     parts: int
+    left_s: float | None = None
+    sent_at: float | None = None
+
+    def deadline(self) -> float | None:
+        """When the time of this part is over."""
+        if self.left_s is None:
+            return None
+        gone = 0.0 if self.sent_at is None else time.time() - self.sent_at
+        return time.monotonic() + self.left_s - gone
 
 
 def explore_part(task: Task) -> bytes:
-    """Explore one part; the summaries of its units by their numbers, and why it ended early or an empty text."""
+    """Explore one part; the summaries of its units by their numbers, why it ended early or an empty text, and what the
+    unit came to in which the time was over."""
     prepared = prepare(task.workfile, task.scenario)
     prepared.changes = task.changes
     plan = plan_of(prepared, task.bounds)
     search = Search(plan, plan.start())
+    search.deadline = task.deadline()
     found: list[tuple[int, Summary]] = []
+    partly: Summary | None = None
     why = ""
     with paused_collection():
         try:
@@ -49,7 +64,9 @@ def explore_part(task: Task) -> bytes:
                 found.append((number, summary_of(unit)))
         except Stop as stop:
             why = stop.why
-    return pickle.dumps((found, why))
+            if isinstance(stop, OutOfTime) and search.unit is not search.base_unit:
+                partly = summary_of(search.unit, whole=False)
+    return pickle.dumps((found, why, partly))
 
 
 def shared(
@@ -59,11 +76,12 @@ def shared(
     scenario = prepared.scenario.path or None
     if not from_files or (scenario is None and prepared.scenario.root is not None):
         raise CannotShare("only a Workfile and a scenario that stand in files can be explored by several processes")
-    path = prepared.workflow.path
+    left = None if search.deadline is None else search.seconds_left
+    task = Task(prepared.workflow.path, scenario, prepared.changes, bounds, 0, jobs, left)
     if dask is not None:
-        answers = _on_dask(dask, path, scenario, prepared.changes, bounds)
+        answers = _on_dask(dask, task)
     else:
-        tasks = [Task(path, scenario, prepared.changes, bounds, part, jobs) for part in range(jobs)]
+        tasks = [replace(task, part=part, sent_at=time.time()) for part in range(jobs)]
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
             answers = list(pool.map(explore_part, tasks))
@@ -72,12 +90,15 @@ def shared(
 
 def _joined(search: Search, answers: list[bytes]) -> Iterator[Summary]:
     whys: list[str] = []
+    parts: list[Summary] = []
     units: dict[int, Summary] = {}
     for answer in answers:
-        found, why = pickle.loads(answer)
+        found, why, partly = pickle.loads(answer)
         units.update(found)
         if why:
             whys.append(why)
+        if partly is not None:
+            parts.append(partly)
     number = 0
     while number in units:
         yield units[number]
@@ -85,10 +106,13 @@ def _joined(search: Search, answers: list[bytes]) -> Iterator[Summary]:
     if whys:
         if search.too_many in whys:
             search.explore_one(number)  # as far as it goes, as one process would
+        else:
+            yield from (units[each] for each in sorted(units) if each > number)
+            yield from parts
         raise Stop(whys[0])
 
 
-def _on_dask(address: str, path: str, scenario: str | None, changes: Changes, bounds: Bounds) -> list[bytes]:
+def _on_dask(address: str, task: Task) -> list[bytes]:
     try:
         from distributed import Client  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -99,6 +123,6 @@ def _on_dask(address: str, path: str, scenario: str | None, changes: Changes, bo
         raise CannotShare(f"no Dask scheduler answers at `{address}`: {error}") from None
     with client:
         parts = max(1, sum(client.nthreads().values()))
-        tasks = [Task(path, scenario, changes, bounds, part, parts) for part in range(parts)]
+        tasks = [replace(task, part=part, parts=parts) for part in range(parts)]
         answers: list[bytes] = client.gather(client.map(explore_part, tasks, pure=False))
     return answers

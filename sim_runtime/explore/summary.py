@@ -4,12 +4,12 @@ units."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from sim_runtime.explore.branch import Deviation
-from sim_runtime.explore.ends import OUTCOMES, Outcome
+from sim_runtime.explore.ends import OUTCOMES, Outcome, Round, status_of
 from sim_runtime.explore.monitor import Violation
-from sim_runtime.explore.search import CrashEdge, Unit, crash_deviation
+from sim_runtime.explore.units import CrashEdge, Unit, crash_deviation
 
 #: What went otherwise on the way to something, in order.
 Chain: TypeAlias = tuple[Deviation, ...]
@@ -18,9 +18,6 @@ Chain: TypeAlias = tuple[Deviation, ...]
 Point: TypeAlias = tuple[str, str, str]
 
 K = TypeVar("K")
-
-LEFT: Final = "running"
-"""The outcome of runs that were left before they came to rest."""
 
 
 class Example(NamedTuple):
@@ -40,10 +37,12 @@ class Example(NamedTuple):
 @dataclass(slots=True)
 class Cell:
     """What a crash point leads to: an example for each outcome, and what follows an operator's decision there.
-    ``expected``: it lies on a run in which nothing else goes otherwise."""
+    ``changed`` are the outcomes that the run without the crash does not have. ``expected``: it lies on a run in which
+    nothing else goes otherwise."""
 
     expected: bool
     outcomes: dict[str, Example] = field(default_factory=dict)
+    changed: dict[str, Example] = field(default_factory=dict)
     decided: set[str] = field(default_factory=set)
 
 
@@ -79,6 +78,7 @@ class Summary:
                 self.cells[point] = cell
             elif known.expected == cell.expected:
                 _best(known.outcomes, cell.outcomes)
+                _best(known.changed, cell.changed)
                 known.decided |= cell.decided
             elif cell.expected:
                 self.cells[point] = cell
@@ -129,28 +129,41 @@ def summary_of(unit: Unit, whole: bool = True) -> Summary:
         found.facts[fact] = Example(chain_of(deviations))
     for key, (elapsed, deviations) in unit.lengths.items():
         outcome = unit.graph.outcome(key)
-        total = elapsed + (outcome.elapsed_us if outcome is not None else 0)
+        total = elapsed + (outcome.elapsed_us if isinstance(outcome, Outcome) else 0)
         if total > found.longest[0]:
             found.longest = (total, Example(chain_of(deviations)))
     return found
 
 
-def base_summary(unit: Unit, keys: list[tuple[int, Deviation | None]]) -> Summary:
-    """Sum the bases up: a run for each."""
-    found = summary_of(unit)
+def base_summary(unit: Unit, keys: list[tuple[int, Deviation | None]], whole: bool = True) -> Summary:
+    """Sum the bases up: a run for each; of those that are not whole, only those whose end is known."""
+    found = summary_of(unit, whole)
     for key, deviations in keys:
-        _run(found, unit.graph.outcome(key), deviations)
+        outcome = unit.graph.outcome(key)
+        if whole or outcome is not None:
+            _run(found, outcome, deviations)
     return found
 
 
-def _run(found: Summary, outcome: Outcome | None, deviations: Deviation | None) -> None:
+def _run(found: Summary, outcome: Outcome | Round | None, deviations: Deviation | None) -> None:
     """Count a way that was explored."""
-    status = LEFT if outcome is None else outcome.end.status
+    status = status_of(outcome)
     found.runs += 1
     found.outcomes[status] = found.outcomes.get(status, 0) + 1
     known = found.examples.get(status)
     if known is None or _length(deviations) < len(known.chain):
-        found.examples[status] = Example(chain_of(deviations), "" if outcome is None else outcome.end.why)
+        found.examples[status] = Example(chain_of(deviations), _why(outcome))
+    if isinstance(outcome, Round):
+        fact = ("round", *outcome.states)
+        if fact not in found.facts or _length(deviations) < len(found.facts[fact].chain):
+            found.facts[fact] = Example(chain_of(deviations))
+        if outcome.at_once:
+            states = ", ".join(f"`{each}`" for each in outcome.states)
+            found.skipped[f"a run that goes round in circles at one instant, through {states}"] = None
+
+
+def _why(outcome: Outcome | Round | None) -> str:
+    return outcome.end.why if isinstance(outcome, Outcome) else ""
 
 
 def _length(deviations: Deviation | None) -> int:
@@ -160,11 +173,13 @@ def _length(deviations: Deviation | None) -> int:
 def _crash(found: Summary, unit: Unit, edge: CrashEdge) -> None:
     outcome = unit.graph.outcome(edge.key)
     expected = edge.deviations is None or edge.deviations.disturbances == 0
-    status = LEFT if outcome is None else outcome.end.status
+    status = status_of(outcome)
     record = edge.records[-1] if edge.point == "after" else edge.records[0]
     crash = crash_deviation(edge, record.kind, record.path)
     _run(found, outcome, crash)
     example: Example | None = None
+    parent = unit.graph.outcome(edge.parent)
+    changes = outcome is not None and parent is not None and status_of(parent) != status
     for each in edge.records:
         point = each.path, edge.point, each.kind
         cell = found.cells.get(point)
@@ -172,17 +187,16 @@ def _crash(found: Summary, unit: Unit, edge: CrashEdge) -> None:
             cell = found.cells[point] = Cell(expected)
         elif cell.expected and not expected:
             continue
-        known = cell.outcomes.get(status)
-        if known is None or crash.depth < len(known.chain):
-            example = example or Example(chain_of(crash), "" if outcome is None else outcome.end.why)
-            cell.outcomes[status] = example
-        if outcome is not None:
+        for table in (cell.outcomes, cell.changed) if changes else (cell.outcomes,):
+            known = table.get(status)
+            if known is None or crash.depth < len(known.chain):
+                example = example or Example(chain_of(crash), _why(outcome))
+                table[status] = example
+        if isinstance(outcome, Outcome):
             for then in unit.graph.decided.get(outcome.key, ()):
-                decided = unit.graph.outcome(then)
-                cell.decided.add(LEFT if decided is None else decided.end.status)
-    parent = unit.graph.outcome(edge.parent)
+                cell.decided.add(status_of(unit.graph.outcome(then)))
     late = crash.before is not None and crash.before.slow
-    if outcome is None or parent is None or outcome.acted or edge.racing or late:
+    if not isinstance(outcome, Outcome) or not isinstance(parent, Outcome) or outcome.acted or edge.racing or late:
         return
     if outcome.end is not parent.end and outcome.end.value != parent.end.value:
         message = f"a crash {edge.point} `{record.kind}` makes the run end differently: {_differs(outcome, parent)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NoReturn
 
 from sim_runtime.history.records import Record
@@ -48,6 +49,12 @@ class Records:
         while here is not None:
             yield from reversed(here.records)
             here = here.before
+
+    def __getitem__(self, place: int) -> Record:
+        """The record at a place; ``-1`` is the last one."""
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        return next(islice(reversed(self), ~place if place < 0 else len(self) - 1 - place, None))
 
     def extend(self, records: Sequence[Record]) -> None:
         """One transaction more."""

@@ -104,14 +104,13 @@ class ExploreWorld(SimulatedWorld):
 
     def key(self) -> Any:
         """What counts of this world for the future."""
+        return tuple(self.facts) if not self.streaks else (tuple(self.facts), *self.disturbance())
+
+    def disturbance(self) -> tuple[Any, ...]:
+        """What disturbs calls at present, and for how long."""
         if not self.streaks:
-            return tuple(self.facts)
-        return (
-            tuple(self.facts),
-            self.longest,
-            self.rounds,
-            tuple(sorted((path, option.label) for path, option in self.streaks.items())),
-        )
+            return ()
+        return self.longest, self.rounds, tuple(sorted((path, each.label) for path, each in self.streaks.items()))
 
     def calm(self, path: str) -> None:
         """What disturbed the calls at a path is over."""

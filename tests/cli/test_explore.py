@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -177,6 +178,41 @@ def test_bounds_are_honest(folder: Path) -> None:
     check_report("explore-report", none.json)
     assert none.json["outcomes"] == {"succeeded": 1}
     assert none.json["crash_points"] == []
+
+
+def test_nothing_explored_is_a_failure_in_one_line(folder: Path) -> None:
+    done = workfile(folder, "explore", "safe.workfile.yaml", "--states", "3")
+    assert done.code == 1
+    assert done.err == (
+        "workfile explore: error: nothing was explored: the bound of 3 states was reached (`--states`); allow more.\n"
+    )
+    assert "No rule" not in done.out
+    told = workfile(folder, "explore", "safe.workfile.yaml", "--states", "3", "--format", "json")
+    check_report("explore-report", told.json)
+    assert (told.code, told.json["complete"], told.json["never"]) == (1, False, [])
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_budget_ends_it_with_a_report(folder: Path, jobs: str) -> None:
+    (folder / "round.workfile.yaml").write_text(
+        """\
+workfile: "1.0"
+name: round
+initial: a
+recovery: { redo: whole_group, stop_after: { failures: 2, within: 1h }, then: hold }
+states:
+  a:
+    steps: [ { charge: { shop.charge: { amount: 1 } } }, { day: { wf.wait: 1d } } ]
+    routes: [ { to: a } ]
+"""
+    )
+    started = time.monotonic()
+    done = workfile(folder, "explore", "round.workfile.yaml", "--budget", "3s", "--jobs", jobs, "--format", "json")
+    assert time.monotonic() - started < 3 + 6, "with what it takes to start on a busy machine"
+    assert done.code == 0, done.err
+    assert done.json["complete"] is False
+    assert done.json["states"] > 0
+    assert "the time budget of 3 s was spent (`--budget`)" in done.json["not_covered"]
 
 
 def test_inputs_and_scenarios_are_taken(folder: Path) -> None:

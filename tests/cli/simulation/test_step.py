@@ -118,7 +118,20 @@ def test_what_can_be_looked_at_before_the_start_and_while_the_executor_is_down(w
     found = answers(workfile, "state", "effects", "history", "next", "next", "crash", "state", "effects", "history")
     assert [each["error"] for each in found] == [None] * 9
     assert (found[0]["state"], found[1]["effects"], found[2]["records"]) == (None, [], [])
-    assert (found[6]["state"], len(found[7]["effects"]), found[8]["records"]) == (None, 1, [])
+    assert (found[6]["state"]["status"], len(found[7]["effects"])) == ("running", 1)
+    assert len(found[8]["records"]) == 10
+    assert found[8]["records_total"] == found[4]["records_total"]
+
+
+def test_back_to_where_the_executor_is_down(workfile: Run) -> None:
+    found = answers(workfile, "into", "into", "crash", "history", "resume", "back", "history", "state")
+    assert len(found[3]["records"]) == found[1]["records_total"]
+    assert found[6]["records"] == found[3]["records"]
+    assert found[7]["state"]["history"]["records"] == found[1]["records_total"]
+    text = workfile("step", *FILE, stdin="into\ninto\ncrash\nresume\nback\nstate\nquit\n").out
+    total = found[1]["records_total"]
+    assert f"back at record {total}; the executor is down; `resume` brings it back\n" in text
+    assert "the executor is down; `resume` brings it back; this is what is recorded\n" in text
 
 
 def test_cancel(workfile: Run) -> None:

@@ -12,8 +12,11 @@ import pytest
 from sim_runtime.driver.protocol import Decision
 from sim_runtime.explore import Bounds, Exploration, explore, write_scenarios
 from sim_runtime.explore.branch import Deviation
+from sim_runtime.explore.exploration import notable
 from sim_runtime.explore.page import page
-from sim_runtime.explore.scenarios import shrunk
+from sim_runtime.explore.report import json_report, text_report
+from sim_runtime.explore.scenarios import shrunk, simulated
+from sim_runtime.explore.table import placed
 from sim_runtime.simulation import Prepared, prepare, simulate
 from sim_runtime.world.scenario import Scenario
 from tests.sim.explore.common import explored
@@ -69,6 +72,51 @@ def test_every_way_of_random_workfiles_is_played_exactly_so() -> None:
             written = found.scenario(example)
             assert written is not None, (seed, status, [each.words for each in example.chain])
             assert written.end.status == status
+
+
+UNDONE = """
+steps:
+  - g:
+      wf.group:
+        - charge: { lab.pay: { n: 1 }, undo: { lab.scrap: { n: 1 } } }
+        - res: { lab.put: { n: 1 } }
+      recovery: { redo: whole_group, stop_after: { failures: 2, within: 1h }, then: hold }
+"""
+
+
+def test_a_crash_at_an_undo_that_decides_the_end_is_told_and_written() -> None:
+    found = explored(UNDONE)
+    (name, example), *_ = notable(found)
+    assert name == "held g.charge.(undo)"
+    written = found.scenario(example)
+    assert written is not None
+    assert written.end.status == "held"
+    text = text_report(found, {}, lambda text, _tone: text)
+    assert (
+        "  crash after `compensation.dispatched` at `g.charge.(undo)`, when `g.res` fails with `busy`: held, the "
+        "outcome of a compensation is not known at `g.charge.(undo)`; after a decision: " in text
+    )
+    files = {name: "file"}
+    points = json_report(found, files)["crash_points"]
+    assert [each["outcomes"] for each in points if each["scenario"]] == [["held"], ["held"]]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_cell_that_a_crash_changes_has_a_scenario(seed: int) -> None:
+    maker = Maker(seed)
+    texts = maker.workfile(), maker.child()
+    ready = Prepared(*reversed(loaded(*texts)), definition(*texts), Scenario(inputs=dict(INPUTS)))
+    found = explore(ready, Bounds(states=1_500, budget_s=None))
+    names = {name for name, _ in notable(found)}
+    for _, _, cell in placed(found.summary):
+        for status, example in cell.changed.items():
+            assert f"{status} {example.chain[-1].path}" in names
+    for name, example in notable(found):
+        written = found.scenario(example)
+        assert written is not None, name
+        played = simulated(ready, written.parts)
+        assert played is not None
+        assert played.status == name.partition(" ")[0]
 
 
 def test_what_a_scenario_does_not_need_is_left_out() -> None:

@@ -246,9 +246,11 @@ def test_endless_workfiles_end() -> None:
           b: { steps: [ { w: { wf.wait: 1s } } ], routes: [ { to: a } ] }
         """,
         states=2_000,
+        deviations=0,
     )
-    assert not found.complete
-    assert found.left
+    assert found.complete
+    assert set(found.summary.outcomes) == {"running"}
+    assert json_report(found, {})["rounds"] == [{"states": ["a", "b"], "steps": []}]
 
 
 def test_inputs_are_made_up_or_asked_for() -> None:
