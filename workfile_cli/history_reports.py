@@ -6,7 +6,7 @@ from typing import Final
 
 from sim_runtime.history.refusal import CLASSES as WITHHELD
 from sim_runtime.history.refusal import REASONS
-from sim_runtime.replay.divergence import CAUSES
+from sim_runtime.replay.divergence import CAUSES, INVALIDATED, PINS
 from sim_runtime.replay.impact import CLASSES
 from workfile_cli.reports import (
     ANYTHING,
@@ -26,7 +26,6 @@ from workfile_cli.reports import (
     run_parts,
 )
 
-_INVALIDATED: Final = (*CAUSES, "pins", "absent")
 _KIND_AND_PATH: Final[dict[str, Schema]] = {"kind": NAME, "path": TEXT}
 _BOUNDARY: Final[dict[str, Schema]] = {"seq": POSITIVE, **_KIND_AND_PATH}
 
@@ -64,9 +63,9 @@ def reconstruct() -> Schema:
     return _or_refused(report, "reconstruct")
 
 
-def _divergence() -> Schema:
+def _divergence(*more: str) -> Schema:
     record = map_of({**_KIND_AND_PATH, "data": named(ANYTHING)})
-    told = {"generation": COUNT, "cause": one_of(tuple(CAUSES)), "recorded": record, "evaluated": or_null(record)}
+    told = {"generation": COUNT, "cause": one_of((*CAUSES, *more)), "recorded": record, "evaluated": or_null(record)}
     return or_null(map_of({**_BOUNDARY, **told}))
 
 
@@ -92,7 +91,7 @@ def continue_() -> Schema:
             "operation": {"const": "continue"},
             "lineage": or_null(map_of({"run": NAME, "seq": COUNT})),
             "reused": list_of(map_of(_BOUNDARY)),
-            "invalidated": or_null(map_of({**_BOUNDARY, "cause": one_of(_INVALIDATED)})),
+            "invalidated": or_null(map_of({**_BOUNDARY, "cause": one_of(tuple(INVALIDATED))})),
             "discarded": list_of(POSITIVE),
         }
     )
@@ -119,7 +118,7 @@ def impact() -> Schema:
         "run": or_null(NAME),
         "status": or_null(one_of(STATUSES)),
         "class": or_null(classes),
-        "divergence": _divergence(),
+        "divergence": _divergence(PINS),
         "holds": list_of(NAME),
         "refusal": or_null(refusal()),
     }

@@ -14,8 +14,9 @@ RULE = Rule(
 
 With `workfile check --histories DIR` every recorded history (`*.history.jsonl`) of this Workfile, or of one that calls
 it, is decided anew on the file as it is now, from what was recorded: inputs, answers, events, decisions, elapsed
-timers. The finding tells the first record that does not come out as it was, at the step that it is about. Only files
-without errors are held against histories.
+timers. The finding tells the first record that does not come out as it was, at the step that it is about. A record that
+was made under another version of its connector, of an overlay or of time zone data is such a one too: a run does not go
+on with it, whatever comes out. Only files without errors are held against histories.
 
 ## Why it matters
 

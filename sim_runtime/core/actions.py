@@ -85,7 +85,7 @@ def _prepare(tx: Tx, at: Address, step: StepDef, frame: Frame) -> int | Raised:
         return fail_by_fault(tx, at, step, fault)
     if problem is not None:
         return fail_step(tx, at, step, problem._replace(failed=id_))
-    key = derived_key(tx, id_, base) if call.idempotency == "keyed" else None
+    key = derived_key(tx, id_, call.action, base) if call.idempotency == "keyed" else None
     if tx.state.dry_run and call.effect == "write":
         _suppress(tx, at, call, arguments, key)
         return CLOSED

@@ -10,7 +10,7 @@ from analyzer.expressions.values import Value, equal, from_json
 from analyzer.language.durations import parse_duration
 from sim_runtime.core.definition import CallDef, ListDef, StepDef
 from sim_runtime.core.fitting import json_of, without_nulls
-from sim_runtime.core.frames import Failure
+from sim_runtime.core.frames import Failure, key_name
 from sim_runtime.core.transaction import Tx
 from sim_runtime.history.paths import Address, identity_of
 
@@ -42,16 +42,23 @@ def timeout_of(tx: Tx, step: StepDef, at: Address) -> int | None:
     return us
 
 
-def derived_key(tx: Tx, id_: str, base: str | None) -> str:
-    """The key of a keyed call: the explicit one or the path, and the number of compensations once there was one."""
+def derived_key(tx: Tx, id_: str, action: str, base: str | None) -> str:
+    """The key of a keyed call: the explicit one or the path, and the number of compensations once there was one. Those
+    of the whole lineage count, also where a step of another name had the key."""
     key = base if base is not None else f"{tx.state.key_run}:{id_}"
-    count = tx.state.compensated.get(id_)
+    count = tx.state.compensated.get(id_) or 0
+    while key_name(action, _numbered(key, count)) in tx.state.ended:
+        count += 1
+    return _numbered(key, count)
+
+
+def _numbered(key: str, count: int) -> str:
     return key if not count else f"{key}~{count}"
 
 
 def key_clashes(tx: Tx, action: str, key: str, arguments: Value) -> bool:
     """Whether other arguments were first sent under the key."""
-    first = tx.state.keys.get(f"{action} {key}")
+    first = tx.state.keys.get(key_name(action, key))
     return first is not None and not same_arguments(first, arguments)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sim_runtime.core.evolve_prior import forget_prior
-from sim_runtime.core.frames import Attempt, Failure, Frame, State
+from sim_runtime.core.frames import Attempt, Failure, Frame, State, key_name
 from sim_runtime.core.tree import update
 from sim_runtime.history.paths import Address
 from sim_runtime.history.records import Record
@@ -74,7 +74,7 @@ def _dispatched(state: State, record: Record, address: Address) -> None:
     forget_prior(state, record.id)
     frame = state.frame(address)
     if frame is not None and frame.info.key is not None:
-        name = f"{frame.info.action} {frame.info.key}"
+        name = key_name(frame.info.action, frame.info.key)
         if name not in state.keys:
             state.keys = state.keys.set(name, frame.info.arguments, state.making)
 

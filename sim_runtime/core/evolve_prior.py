@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sim_runtime.core.frames import Ending, Frame, Hold, Prior, State
+from sim_runtime.core.frames import Ending, Frame, Hold, Prior, State, key_name
 from sim_runtime.core.tree import put
 from sim_runtime.history.paths import Address
 from sim_runtime.history.records import Record
@@ -64,6 +64,20 @@ def _change_root(state: State, change: Callable[[Frame], None]) -> None:
         put(state, (), root)
 
 
+def forget_undone(state: State, of: str, undo: Prior | None) -> None:
+    """What the run before did at the action ``of`` was ended by its ``undo``: it holds nothing, and the key that it was
+    sent under is used up. What was sent again after the undo stands."""
+    prior = state.prior.get(of)
+    if prior is None or (undo is not None and prior.generation > undo.generation):
+        return
+    if prior.key is not None:
+        state.ended |= {key_name(prior.action, prior.key)}
+    if of in state.orphans:
+        _count_hold(state, -1)
+        state.orphans = {name: each for name, each in state.orphans.items() if name != of}
+    forget_prior(state, of)
+
+
 def forget_prior(state: State, id_: str) -> None:
     """What the run before did at an action is taken over, safely repeated, or decided."""
     if id_ in state.prior:
@@ -72,13 +86,24 @@ def forget_prior(state: State, id_: str) -> None:
 
 def _invalidated(state: State, record: Record, _address: Address) -> None:
     """``boundary.invalidated``."""
-    names = [name for name in Prior._fields if name != "settled"]
-    found = {each["id"]: Prior(**{name: each[name] for name in names}) for each in record.data["effects"]}
-    state.prior = {**state.prior, **found}
-    for each in found.values():
-        name = f"{each.action} {each.key}"
-        if each.key is not None and name not in state.keys:
-            state.keys = state.keys.set(name, each.arguments)
+    data = record.data
+    found = {each["id"]: _prior_of(each) for each in data["effects"]}
+    counted = data.get("compensated", {})
+    state.prior = {name: each for name, each in state.prior.items() if name not in counted} | found
+    for id_, count in counted.items():
+        state.compensated = state.compensated.set(id_, max(count, state.compensated.get(id_) or 0))
+    sent = [(each.action, each.key, each.arguments) for each in found.values() if each.key is not None]
+    sent += [(each["action"], each["key"], each["arguments"]) for each in data.get("keys", ())]
+    for action, key, arguments in sent:
+        name = key_name(action, key)
+        if name not in state.keys:
+            state.keys = state.keys.set(name, arguments)
+    state.ended |= {key_name(each["action"], each["key"]) for each in data.get("keys", ()) if each["ended"]}
+
+
+def _prior_of(told: dict[str, Any]) -> Prior:
+    """One of the ``effects`` that a record tells of. One written by a release before this has no ``number``."""
+    return Prior(**{name: told[name] for name in Prior._fields if name != "settled" and name in told})
 
 
 PRIOR_HANDLERS: Final[dict[str, Callable[[State, Record, Address], None]]] = {"boundary.invalidated": _invalidated}

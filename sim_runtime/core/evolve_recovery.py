@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Final
 
-from sim_runtime.core.evolve_prior import decide_orphan, forget_prior, hold_orphan, is_orphan
+from sim_runtime.core.evolve_prior import (
+    decide_orphan,
+    forget_prior,
+    forget_undone,
+    hold_orphan,
+    is_orphan,
+)
 from sim_runtime.core.frames import (
     Attempt,
     Authorization,
@@ -19,6 +25,7 @@ from sim_runtime.core.frames import (
     Run,
     State,
     Undo,
+    key_name,
 )
 from sim_runtime.core.persistent import appended
 from sim_runtime.core.tree import put, update
@@ -56,6 +63,8 @@ def decided(state: State, record: Record, address: Address) -> None:
         _undo_decided(state, record)
         return
     if record.id in state.orphans:
+        if record.data["decision"] == "succeed" and record.id.endswith(UNDO):
+            _undo_established(state, record)
         decide_orphan(state, record)
         return
     update(state, address, record.seq, lambda frame: _apply(frame, record))
@@ -92,6 +101,7 @@ def _undo_decided(state: State, record: Record) -> None:
     data = record.data
     decision = data["decision"]
     of = record.id[: -len(UNDO) - 1]
+    number = _number_of_undo(state, data["scope"])
 
     def change(frame: Frame) -> None:
         frame.held -= 1
@@ -110,13 +120,48 @@ def _undo_decided(state: State, record: Record) -> None:
 
     update(state, address_of(data["scope"]), record.seq, change)
     if decision == "succeed":
-        _count(state, of)
+        _count(state, of, number)
 
 
-def _count(state: State, of: str) -> None:
-    """An action was compensated: that counts in its key, and it is not compensated again."""
-    state.compensated = state.compensated.set(of, (state.compensated.get(of) or 0) + 1)
+def _undo_established(state: State, record: Record) -> None:
+    """An undo that a run before sent took effect, an operator says: it counts, and is not sent again."""
+    of = record.id[: -len(UNDO) - 1]
+    undo = state.prior.get(record.id)
+    address = address_of(of)
+
+    def change(frame: Frame) -> None:
+        recovering = frame.recovery
+        if recovering is not None:
+            left = tuple(each for each in recovering.queue if each != of)
+            going_on = recovering.undo if recovering.undo is not None and recovering.undo.of != of else None
+            frame.recovery = recovering._replace(queue=left, undo=going_on)
+
+    for depth in range(len(address)):
+        scope = state.frame(address[:depth])
+        if scope is not None and scope.recovery is not None and of in scope.recovery.queue:
+            update(state, address[:depth], record.seq, change)
+            break
+    forget_undone(state, of, undo)
+    _note_undone(state, of, undo.number if undo is not None else 0)
+
+
+def _number_of_undo(state: State, scope: str) -> int:
+    """The number of the compensation under way in a scope; 0 when it was not prepared."""
+    frame = state.frame(address_of(scope))
+    undo = frame.recovery.undo if frame is not None and frame.recovery is not None else None
+    return undo.number if undo is not None and undo.action else 0
+
+
+def _count(state: State, of: str, number: int) -> None:
+    """An action was compensated: that counts in its key, and it is not compensated again. The compensation with this
+    ``number`` counts once, also where it is known from a run before; without one (0) it is the next."""
     _settle(state, of)
+    _note_undone(state, of, number)
+
+
+def _note_undone(state: State, of: str, number: int) -> None:
+    count = state.compensated.get(of) or 0
+    state.compensated = state.compensated.set(of, max(count, number or count + 1))
     frame = state.frame(address_of(of))
     if frame is not None and isinstance(frame.info, Attempt):
         undone = frame.copy()
@@ -212,17 +257,24 @@ def _undo_dispatched(state: State, record: Record, _address: Address) -> None:
         record,
         lambda undo: undo and undo._replace(phase="dispatched", reissue=record.data["reissue"], dispatched=record.seq),
     )
+    scope = state.frame(address_of(record.data["scope"]))
+    undo = scope.recovery.undo if scope is not None and scope.recovery is not None else None
+    if undo is not None and undo.key is not None:
+        name = key_name(undo.action, undo.key)
+        if name not in state.keys:
+            state.keys = state.keys.set(name, undo.arguments, state.making)
 
 
 def _undo_succeeded(state: State, record: Record, _address: Address) -> None:
     """Also of an undo that a dry run does not send: then nothing was prepared."""
+    number = _number_of_undo(state, record.data["scope"])
 
     def change(frame: Frame) -> None:
         if frame.recovery is not None:
             frame.recovery = frame.recovery._replace(queue=frame.recovery.queue[1:], undo=None)
 
     update(state, address_of(record.data["scope"]), record.seq, change)
-    _count(state, record.data["of"])
+    _count(state, record.data["of"], number)
 
 
 def _undo_failed(state: State, record: Record, _address: Address) -> None:

@@ -229,8 +229,8 @@ class Authorization(NamedTuple):
 
 class Prior(NamedTuple):
     """What a run that this one succeeds did at an action, where that does not count here and its effect may stand.
-    ``reusable``: the outcome is taken over when the very same call is made in ``generation``. ``settled``: an operator
-    let the run go on although it stands."""
+    ``number`` is that of the compensation, of an undo. ``reusable``: the outcome is taken over when the very same call
+    is made in ``generation``. ``settled``: an operator let the run go on although it stands."""
 
     action: str
     idempotency: str
@@ -239,6 +239,7 @@ class Prior(NamedTuple):
     key: str | None
     timeout: int | None
     generation: int
+    number: int = 0
     reusable: bool = False
     settled: bool = False
 
@@ -389,8 +390,9 @@ class Frame:
 
 
 class State:
-    """Everything that history says of a run at one record. ``prior``, of a successor run: what the run before did that
-    was not taken over, by identity; ``orphans`` are the holds for those that this definition does not have."""
+    """Everything that history says of a run at one record. ``keys`` has the arguments first sent under each key. Of a
+    successor run: ``prior`` is what the run before did that was not taken over, by identity; ``orphans`` are the holds
+    for those that this definition does not have; ``ended`` are keys whose effect the run before compensated."""
 
     __slots__ = (
         "activations",
@@ -399,6 +401,7 @@ class State:
         "compensated",
         "deliveries",
         "dry_run",
+        "ended",
         "generation",
         "key_run",
         "keys",
@@ -429,6 +432,7 @@ class State:
         self.unsure: PMap[bool] = PMap()
         self.deliveries: PMap[int] = PMap()
         self.activations: PMap[Sequence[int]] = PMap()
+        self.ended: frozenset[str] = frozenset()
         self.prior: dict[str, Prior] = {}
         self.orphans: dict[str, Hold] = {}
         self.making: object = None
@@ -442,6 +446,7 @@ class State:
         new.compensated = self.compensated
         new.deliveries = self.deliveries
         new.dry_run = self.dry_run
+        new.ended = self.ended
         new.generation = self.generation
         new.key_run = self.key_run
         new.keys = self.keys
@@ -499,6 +504,11 @@ class State:
         return isinstance(other, State) and all(getattr(self, name) == getattr(other, name) for name in State.__slots__)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def key_name(action: str, key: str) -> str:
+    """What an idempotency key is known by: actions do not share keys."""
+    return f"{action} {key}"
 
 
 #: The state before the first record.

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import Final
 
 from analyzer.expressions.faults import Fault
-from sim_runtime.core.calling import MAX_REISSUES, prepare_call
+from sim_runtime.core.calling import MAX_REISSUES, key_clashes, prepare_call
 from sim_runtime.core.definition import RecoveryDef
 from sim_runtime.core.failing import emit_failed, release_open
 from sim_runtime.core.frames import UNKNOWN_EFFECT, Attempt, Authorization, Failure, Frame, Recovering, Undo
@@ -182,6 +182,10 @@ def _prepare_undo(tx: Tx, at: Address, of: str) -> int:
         tx.emit("compensation.succeeded", id_, scope=scope, of=of, result=None)
         return CLOSED
     number = (tx.state.compensated.get(of) or 0) + 1
+    key = _undo_key(tx, address, number) if step.undo.idempotency == "keyed" else None
+    while key is not None and key_clashes(tx, step.undo.action, key, arguments):
+        number += 1  # one that was sent before, and did not succeed, was another call
+        key = _undo_key(tx, address, number)
     tx.emit(
         "compensation.prepared",
         id_,
@@ -192,7 +196,7 @@ def _prepare_undo(tx: Tx, at: Address, of: str) -> int:
         idempotency=step.undo.idempotency,
         arguments=arguments,
         connection=step.undo.connection,
-        key=_undo_key(tx, address, number) if step.undo.idempotency == "keyed" else None,
+        key=key,
         number=number,
     )
     return CLOSED

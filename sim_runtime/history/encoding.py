@@ -62,6 +62,8 @@ def record_of(json: Json) -> Record:
     """The record of JSON data (its digest is not looked at). Raises ``BadRecord``."""
     try:
         data, id_ = data_of(json["kind"], json["data"])
+        if id_ is not None and shown_path(id_) != json["path"]:
+            raise BadRecord("its `path` is not that of the `id` in its data")
         return Record(
             _integer(json["seq"]),
             time_of(json["at"]),

@@ -8,31 +8,35 @@ works when that is gone; whether the definition leads to the record is for re-ev
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
+from analyzer.expressions.times import MAX_TIMESTAMP_US
 from sim_runtime.core.evolve import take_in
 from sim_runtime.core.frames import (
     Attempt,
     Child,
     Entry,
     Frame,
-    Hold,
     Members,
-    Recovering,
     Run,
     State,
     Subscription,
     Wait,
 )
-from sim_runtime.core.looking import frames_of, timers_of
+from sim_runtime.core.looking import holds, timers_of
 from sim_runtime.core.persistent import last_entry
-from sim_runtime.history.paths import CHILD, Address, address_of
-from sim_runtime.history.records import HOLD_REASONS, OUTCOMES, Record
+from sim_runtime.history.legal_recovery import RECOVERY_CHECKS, fixed_call, live
+from sim_runtime.history.paths import CHILD, Address, address_of, shown_path
+from sim_runtime.history.records import OUTCOMES, Record
+from sim_runtime.history.refusal import is_withheld
 
 Check = Callable[[State, Record, Address], "str | None"]
 
 _DISPOSITIONS: Final = frozenset({"raise", "continue", "abort", "end", "stop", "limit", "escalate"})
-_IDEMPOTENCY: Final = frozenset({"none", "inherent", "keyed"})
+#: What all attempts of a call share.
+_FIXED: Final = ("action", "effect", "idempotency", "arguments", "connection", "key")
+#: What a run tells of its end, by how it ended.
+_TOLD_BY: Final = {"failure": ("failed", "aborted"), "stop": ("stopped",), "cancel": ("cancelled",)}
 _NOT_THERE: Final = "it is about something that is not in progress"
 #: What evolving a record that is no such thing may raise; nothing of the runtime's own records does.
 _BROKEN: Final = (AttributeError, TypeError, KeyError, ValueError, IndexError, AssertionError)
@@ -72,19 +76,19 @@ def _run_at(state: State, at: Address) -> Run | None:
     return frame.info if frame is not None and isinstance(frame.info, Run) else None
 
 
-def _started(state: State, _record: Record, at: Address) -> str | None:
+def _started(state: State, record: Record, at: Address) -> str | None:
     frame = state.frame(at)
     if frame is None or frame.role != "run" or frame.phase != "accepted":
         return "the run that starts was not accepted, or has started before"
-    return None
+    return None if record.data["started_at"] == record.at else "it starts at another instant than it says"
 
 
 def _suspended(state: State, record: Record, at: Address) -> str | None:
     if at or state.over or state.status != "running":
         return f"the run is {state.status}, not running"
-    held = state.root is not None and state.root.held > 0
-    if record.kind == "run.held" and not held:
-        return "nothing is held"
+    if record.kind == "run.held":
+        held = [shown_path(each.id) for each in holds(state)]
+        return None if held and held == record.data["holds"] else "other places are held, or nothing is"
     return None
 
 
@@ -101,6 +105,8 @@ def _finished(state: State, record: Record, at: Address) -> str | None:
         return f"`{outcome}` is not an outcome"
     if run.ending is not None and run.ending.outcome != outcome:
         return f"its outcome was decided as {run.ending.outcome}"
+    if any((record.data.get(name) is not None) != (outcome in own) for name, own in _TOLD_BY.items()):
+        return f"it does not tell what a run that ended as {outcome} tells"
     frame = state.frame(at)
     if frame is not None and frame.phase == "accepted" and run.ending is None and outcome != "failed":
         return "the run had not started"
@@ -126,6 +132,8 @@ def _step_started(state: State, record: Record, at: Address) -> str | None:
     segment = at[-1]
     if parent.child(segment) is not None:
         return "the step has begun before in this generation"
+    if record.data.get("guard") is False:
+        return "a step whose guard is false is skipped"
     if record.data["step"] == "iteration":
         index = record.data.get("index", -1)
         if parent.items is None or segment != f"[{index}]" or not 0 <= index < parent.items.count:
@@ -162,13 +170,8 @@ def _skipped(state: State, record: Record, at: Address) -> str | None:
     return _runs_steps(parent, at[-1])
 
 
-def _live(state: State, at: Address) -> Frame | None:
-    frame = state.frame(at)
-    return None if frame is None or frame.over else frame
-
-
 def _succeeded(state: State, _record: Record, at: Address) -> str | None:
-    frame = _live(state, at)
+    frame = live(state, at)
     if frame is None or frame.role == "run" or frame.hold is not None or frame.recovery is not None:
         return "the step is not in progress"
     if frame.phase == "handling" or frame.role == "list":
@@ -190,12 +193,14 @@ def _succeeded(state: State, _record: Record, at: Address) -> str | None:
 def _failed(state: State, record: Record, at: Address) -> str | None:
     if record.data["disposition"] not in _DISPOSITIONS:
         return f"`{record.data['disposition']}` is not a disposition"
-    frame = _live(state, at)
-    return "the step is not in progress" if frame is None else None
+    failed = address_of(record.data["failed"])
+    if failed[: len(at)] != at:
+        return "the step that failed does not stand in it"
+    return "the step is not in progress" if live(state, at) is None else None
 
 
 def _in_step(state: State, at: Address, *phases: str) -> Frame | None:
-    frame = _live(state, at)
+    frame = live(state, at)
     return frame if frame is not None and frame.role == "step" and (not phases or frame.phase in phases) else None
 
 
@@ -216,7 +221,9 @@ def _handler(state: State, record: Record, at: Address) -> str | None:
     frame = _in_step(state, at)
     if frame is None or frame.phase == "handling" or record.data["handler"] < 0:
         return "no step that has failed is in progress there"
-    return None
+    error = record.data["error"]
+    known = isinstance(error, dict) and error.keys() >= {"code", "message", "details", "step"}
+    return None if known or is_withheld(error) else "`error` has a code, a message, details and a step"
 
 
 # ---- actions ------------------------------------------------------------------------------------
@@ -224,13 +231,19 @@ def _handler(state: State, record: Record, at: Address) -> str | None:
 
 def _prepared(state: State, record: Record, at: Address) -> str | None:
     data = record.data
-    if data["effect"] not in ("read", "write") or data["idempotency"] not in _IDEMPOTENCY:
-        return "its effect or idempotency is unknown"
+    problem = fixed_call(data)
+    if problem is not None:
+        return problem
     frame = _in_step(state, at, "started", "due")
     if frame is None or frame.hold is not None:
         return "an attempt is prepared where none is due"
-    expected = frame.info.attempt + 1 if isinstance(frame.info, Attempt) else 1
-    return None if data["attempt"] == expected else f"it is attempt {data['attempt']}, and {expected} must follow"
+    before = frame.info if isinstance(frame.info, Attempt) else None
+    expected = before.attempt + 1 if before is not None else 1
+    if data["attempt"] != expected:
+        return f"it is attempt {data['attempt']}, and {expected} must follow"
+    if before is not None and before.action and any(getattr(before, name) != data[name] for name in _FIXED):
+        return "it is another call than the attempt before it"
+    return None
 
 
 def _suppressed(state: State, _record: Record, at: Address) -> str | None:
@@ -256,7 +269,8 @@ def _dispatched(state: State, record: Record, at: Address) -> str | None:
         return f"it is reissue {record.data['reissue']}, and {expected} must follow"
     if frame.phase == "dispatched" and attempt.effect != "read":
         return "a write that is out was sent again"
-    return None
+    due = None if attempt.timeout is None else min(record.at + attempt.timeout, MAX_TIMESTAMP_US)
+    return None if record.data.get("deadline") == due else "its deadline is not that of the timeout that was prepared"
 
 
 def _answered(state: State, record: Record, at: Address) -> str | None:
@@ -279,16 +293,20 @@ def _retry(state: State, record: Record, at: Address) -> str | None:
     if frame is None or not isinstance(frame.info, Attempt):
         return "no attempt has failed there"
     expected = frame.info.attempt + 1
+    if record.data["source"] not in ("policy", "server") or record.data["deadline"] < record.at:
+        return "what its delay comes from is not known, or it is over"
     return None if record.data["attempt"] == expected else f"attempt {expected} must follow"
 
 
 def _late(_state: State, record: Record, _at: Address) -> str | None:
-    return None if 0 < record.data["dispatch"] < record.seq else "it answers a call that never left"
+    word = record.data["answer"]
+    return None if word in ("success", "failure", "ambiguous") else f"`{word}` is not an answer"
 
 
 def _reconcile(state: State, record: Record, at: Address) -> str | None:
     attempt = _attempt(state, at, "ambiguous")
-    if attempt is None or record.data["number"] != attempt.reconciles + 1:
+    numbers = (record.data["attempt"], record.data["number"])
+    if attempt is None or numbers != (attempt.attempt, attempt.reconciles + 1):
         return "no ambiguous attempt is to be reconciled there"
     return None
 
@@ -346,7 +364,7 @@ def _subscribed(state: State, _record: Record, at: Address) -> str | None:
 
 
 def _subscription(state: State, at: Address) -> Subscription | None:
-    frame = _live(state, at)
+    frame = live(state, at)
     return frame.info if frame is not None and isinstance(frame.info, Subscription) else None
 
 
@@ -391,13 +409,15 @@ def _entered(state: State, record: Record, at: Address) -> str | None:
         return "the run whose state is entered is not under way"
     latest = next((each for each in reversed(run.entries) if each.partition("#")[0] == data["state"]), "")
     expected = int(latest.partition("#")[2] or 0) + 1
+    if run.next not in (None, data["state"]):
+        return f"`{run.next}` is to be entered"
     if data["entry"] != expected or at[-1] != f"{data['state']}#{expected}":
         return f"it is entry {data['entry']} of the state, and {expected} must follow"
     return None
 
 
 def _route(state: State, _record: Record, at: Address) -> str | None:
-    frame = _live(state, at)
+    frame = live(state, at)
     run = _run_at(state, at[:-1]) if at else None
     if frame is None or run is None or not isinstance(frame.info, Entry) or run.entries[-1] != at[-1]:
         return "the state that is left is not the current one"
@@ -426,118 +446,6 @@ def _child_cancelled(state: State, _record: Record, at: Address) -> str | None:
     return (
         None if child is not None and child.outcome is None and not child.cancel else "no child run is under way there"
     )
-
-
-# ---- holds, recovery, compensation --------------------------------------------------------------
-
-
-def _scope_of(state: State, record: Record) -> Recovering | None:
-    frame = state.frame(address_of(record.data["scope"]))
-    return frame.recovery if frame is not None else None
-
-
-def _hold(state: State, record: Record, at: Address) -> str | None:
-    reason = record.data["reason"]
-    if reason not in HOLD_REASONS:
-        return f"`{reason}` is not a reason of a hold"
-    if "scope" in record.data:
-        recovering = _scope_of(state, record)
-        sound = recovering is not None and recovering.undo is not None and recovering.undo.hold is None
-        return None if sound else "no compensation is under way there"
-    if reason == "unsafe_continuation" and record.id in state.prior:
-        return None if record.id not in state.orphans else "it is held already"
-    frame = _live(state, at)
-    return None if frame is not None and frame.hold is None else "nothing that could be held is in progress there"
-
-
-def _held(state: State, record: Record, at: Address) -> Hold | None:
-    if "scope" in record.data:
-        recovering = _scope_of(state, record)
-        return recovering.undo.hold if recovering is not None and recovering.undo is not None else None
-    frame = state.frame(at)
-    return frame.hold if frame is not None and frame.hold is not None else state.orphans.get(record.id)
-
-
-def _decided(state: State, record: Record, at: Address) -> str | None:
-    hold = _held(state, record, at)
-    if hold is None:
-        return "there is no hold to decide"
-    data: dict[str, Any] = record.data
-    decision = data["decision"]
-    if decision not in hold.allowed:
-        return f"`{decision}` cannot be decided there"
-    if decision == "succeed" and "result" not in data:
-        return "a success that was decided has a result"
-    failure = data.get("failure")
-    if decision == "fail" and not (
-        isinstance(failure, dict) and {"code", "message", "details", "retryable"} <= failure.keys()
-    ):
-        return "a failure that was decided has a code, a message and details"
-    return None
-
-
-def _recovery(state: State, record: Record, at: Address) -> str | None:
-    frame = _live(state, at)
-    if frame is None or frame.recovery is not None:
-        return "no recovery can begin there"
-    expected = state.last_generation + 1
-    if record.data["next_generation"] != expected:
-        return f"generation {expected} must follow"
-    failed = state.frame(address_of(record.data["failed"])) if record.data["failed"] else None
-    if failed is not None and failed.phase != "failed":
-        return f"`{record.data['failed']}` has not failed"
-    return None if all(isinstance(each, str) for each in record.data["set"]) else "its redo set is not a list of paths"
-
-
-def _superseded(state: State, record: Record, at: Address) -> str | None:
-    frame = state.frame(at)
-    recovering = frame.recovery if frame is not None else None
-    if recovering is None or recovering.stage not in ("decided", "elapsed"):
-        return "no recovery has been decided there, or its delay has not elapsed"
-    sound = record.data["records"] == sorted(
-        seq for _, frame in frames_of(state, recovering.redo) for seq in frame.seqs
-    )
-    return None if sound else "it does not supersede the records of the redo set that was decided"
-
-
-def _undo_prepared(state: State, record: Record, _at: Address) -> str | None:
-    recovering = _scope_of(state, record)
-    if recovering is None or recovering.stage != "superseded" or recovering.undo is not None:
-        return "no compensation is due"
-    return None if recovering.queue[:1] == (record.data["of"],) else "another compensation is due first"
-
-
-def _undo_going_on(state: State, record: Record, _at: Address) -> str | None:
-    recovering = _scope_of(state, record)
-    undo = recovering.undo if recovering is not None else None
-    if recovering is None or recovering.stage != "superseded":
-        return "no compensation is under way"
-    if undo is None:  # of a dry run, or arguments without a value: nothing was prepared
-        sound = record.kind in ("compensation.succeeded", "compensation.failed")
-        return None if sound and recovering.queue[:1] == (record.data["of"],) else "no compensation is under way"
-    if undo.of != record.data["of"] or undo.hold is not None:
-        return "another compensation is under way, or it is held"
-    phases: tuple[str, ...] = ("dispatched",)
-    if record.kind == "compensation.dispatched":
-        phases = ("prepared", "reissue", "ambiguous", "dispatched")
-        expected = 0 if undo.phase == "prepared" else undo.reissue + 1
-        if record.data["reissue"] != expected:
-            return f"it is reissue {record.data['reissue']}, and {expected} must follow"
-    return None if undo.phase in phases else "no undo is out whose outcome it could be"
-
-
-def _generation(state: State, record: Record, at: Address) -> str | None:
-    frame = state.frame(at)
-    recovering = frame.recovery if frame is not None else None
-    if recovering is None or recovering.stage != "superseded" or recovering.queue:
-        return "no recovery has come so far"
-    if record.data["started"] != recovering.generation or record.generation != recovering.generation:
-        return f"generation {recovering.generation} must start"
-    return None
-
-
-def _of_continuation(_state: State, record: Record, _at: Address) -> str | None:
-    return None if record.data["source"] >= 0 else "its source is not a record"
 
 
 _CHECKS: Final[dict[str, Check]] = {
@@ -578,16 +486,5 @@ _CHECKS: Final[dict[str, Check]] = {
     "child.started": _child_started,
     "child.finished": _child_finished,
     "child.cancel_requested": _child_cancelled,
-    "hold.entered": _hold,
-    "operator.decided": _decided,
-    "recovery.decided": _recovery,
-    "history.superseded": _superseded,
-    "compensation.prepared": _undo_prepared,
-    "compensation.dispatched": _undo_going_on,
-    "compensation.succeeded": _undo_going_on,
-    "compensation.failed": _undo_going_on,
-    "compensation.ambiguous": _undo_going_on,
-    "generation.started": _generation,
-    "boundary.reused": _of_continuation,
-    "boundary.invalidated": _of_continuation,
+    **RECOVERY_CHECKS,
 }

@@ -19,12 +19,13 @@ from sim_runtime.history.encoding import BadRecord, record_of
 from sim_runtime.history.header import Header, header_of
 from sim_runtime.history.quick import QuickReader
 from sim_runtime.history.records import COMMON_FIELDS, ENDS, KINDS, Field, Record
-from sim_runtime.history.refusal import WITHHELD, WRITTEN, Refusal, Refused, is_withheld
+from sim_runtime.history.refusal import WITHHELD, WRITTEN, Refusal, Refused, is_withheld, refused_from
 
 MAX_BYTES: Final = 1 << 30
 MAX_LINE: Final = 1 << 26
 
 _REQUIRED: Final = tuple(key for key in RECORD_KEYS if key != "boundary")
+_LEAVES: Final = ("action.dispatched", "compensation.dispatched")
 _AFTER_THE_END: Final = frozenset({"late_result.recorded", "event.refused", "boundary.reused", "boundary.invalidated"})
 
 
@@ -118,6 +119,7 @@ class _Reader:
         self.quick = QuickReader(shape_is_sound)
         self.expected = 1
         self.prepared: set[str] = set()
+        self.dispatched: set[int] = set()
         self.finished = False
         self.usable = 0
         self.last: Record | None = None
@@ -215,6 +217,10 @@ class _Reader:
             self.prepared.add(record.id)
         elif kind == "action.dispatched" and record.id not in self.prepared:
             raise self.refused_at(record, "inconsistent", "a call leaves that was never prepared")
+        elif kind == "late_result.recorded" and record.data["dispatch"] not in self.dispatched:
+            raise self.refused_at(record, "inconsistent", "it answers a call that never left")
+        if kind in _LEAVES:
+            self.dispatched.add(record.seq)
         if kind == "run.finished" and not record.id:
             self.finished = True
 
@@ -227,6 +233,8 @@ class _Reader:
             raise self.refused_at(record, "inconsistent", "it is of another run or workflow than the header")
         if record.data["standard_version"] != header.standard_version:
             raise self.refused_at(record, "inconsistent", "it is of another Standard version than the header")
+        if header.lineage is None and record.data["key_run"] != header.run:
+            raise self.refused_at(record, "inconsistent", "it is of a lineage that the header does not tell of")
 
     def finish(self, unfinished: bool) -> None:
         history = self.history
@@ -253,9 +261,7 @@ class _Reader:
             "kind": kind if isinstance(kind, str) else None,
             "path": path if isinstance(path, str) else None,
         }
-        where = f" at `{path}`" if isinstance(path, str) else ""
-        place = f"record {boundary['seq']}" + (f" (`{kind}`{where})" if isinstance(kind, str) else "")
-        return Refused(Refusal(reason, boundary, f"The history cannot be used from {place} on: {message}.", missing))
+        return Refused(refused_from(boundary, reason, message, missing))
 
 
 def shape_is_sound(kind: str, data: Any) -> bool:
@@ -302,7 +308,7 @@ def _has_type(name: str, declared: Field, value: Any) -> bool:
         return isinstance(value, list)
     if declared.type == "map":
         return isinstance(value, dict)
-    return isinstance(value, str) or (declared.type == "text" and value is None)
+    return isinstance(value, str) or (declared.type == "text or null" and value is None)
 
 
 def _withheld_in(value: Any) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from sim_runtime.history.canonical import NotCanonical, canonical_bytes, chained
 from sim_runtime.history.encoding import BadRecord, data_of, read_plain, time_of
+from sim_runtime.history.paths import shown_path
 from sim_runtime.history.records import Record
 from sim_runtime.history.refusal import WITHHELD
 
@@ -74,7 +75,7 @@ class QuickReader:
             return None
         understood = self._known.get((kind, data)) or self._understand(kind, data)
         instant = self._instants.get(at) or self._instant(at)
-        if understood is None or instant is None:
+        if understood is None or instant is None or (understood.id is not None and shown_path(understood.id) != path):
             return None
         id_ = path if understood.id is None else understood.id
         record = Record(int(seq), instant, kind, id_, int(generation), understood.data, boundary is not None)

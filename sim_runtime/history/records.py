@@ -67,8 +67,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a record's data. ``type`` is ``text``, ``integer``, ``boolean``, ``time``, ``duration``, ``list``,
-    ``map`` (plain JSON) or ``value`` (a value of the workflow). Optional fields are left out when there is nothing."""
+    """One field of a record's data. ``type`` is ``text``, ``text or null``, ``integer``, ``boolean``, ``time``,
+    ``duration``, ``list``, ``map`` (plain JSON) or ``value`` (a value of the workflow). Optional fields are left out
+    when there is nothing."""
 
     type: str
     doc: str
@@ -86,6 +87,10 @@ class Kind:
 
 def _text(doc: str) -> Field:
     return Field("text", doc)
+
+
+def _text_or_null(doc: str) -> Field:
+    return Field("text or null", doc)
 
 
 def _integer(doc: str) -> Field:
@@ -121,6 +126,9 @@ _UNDO: Final[dict[str, Field]] = {
     "scope": _text("The identity of the recovery scope."),
     "of": _text("The identity of the compensated step."),
 }
+
+#: Why a continuation does not take a boundary over.
+INVALIDATIONS: Final = ("path", "arguments", "unrecorded", "result", "fault", "decision", "pins", "absent")
 
 KINDS: Final[dict[str, Kind]] = {
     # ---- the run ------------------------------------------------------------------------------------------------
@@ -192,7 +200,7 @@ KINDS: Final[dict[str, Kind]] = {
     "branch.selected": Kind(
         "A condition was evaluated.",
         {
-            "branch": Field("text", "The path segment of the branch, such as `(then)`; null when none is taken."),
+            "branch": _text_or_null("The path segment of the branch, such as `(then)`; null when none is taken."),
             "on": _value("The value of the condition."),
         },
     ),
@@ -215,9 +223,9 @@ KINDS: Final[dict[str, Kind]] = {
             "effect": _text("`read` or `write`."),
             "idempotency": _text("`none`, `inherent` or `keyed`."),
             "arguments": _value("The evaluated arguments."),
-            "connection": Field("text", "The connection, or null."),
+            "connection": _text_or_null("The connection, or null."),
             "attempt": _integer("From 1, and from 1 again in a redo."),
-            "key": Field("text", "The idempotency key of a keyed action, or null."),
+            "key": _text_or_null("The idempotency key of a keyed action, or null."),
             "base": _maybe("text", "The explicit key before the number of compensations became part of it."),
             "timeout": _maybe("duration", "How long an attempt may take from its dispatch."),
         },
@@ -228,8 +236,8 @@ KINDS: Final[dict[str, Kind]] = {
         {
             "action": _text("`connector.action`."),
             "arguments": _value("The evaluated arguments."),
-            "connection": Field("text", "The connection, or null."),
-            "key": Field("text", "The key that it would have had, or null."),
+            "connection": _text_or_null("The connection, or null."),
+            "key": _text_or_null("The key that it would have had, or null."),
             "result": _value("The marked placeholder."),
         },
         ends=True,
@@ -306,7 +314,7 @@ KINDS: Final[dict[str, Kind]] = {
             "trigger": _text("`connector.trigger`."),
             "configuration": _value("The evaluated configuration."),
             "match": _value("The evaluated correlation values."),
-            "connection": Field("text", "The connection, or null."),
+            "connection": _text_or_null("The connection, or null."),
         },
     ),
     "event.accepted": Kind(
@@ -389,7 +397,7 @@ KINDS: Final[dict[str, Kind]] = {
             "reason": _text(
                 "`ambiguous`, `recovery_limit`, `undo_failed`, `undo_ambiguous`, `reissue`, `unsafe_continuation`."
             ),
-            "code": _maybe("text", "The code that led to it."),
+            "code": _maybe("text or null", "The code that led to it."),
             "allowed": Field("list", "What an operator may decide."),
             "scope": _maybe("text", "Of an undo: the identity of the recovery scope."),
         },
@@ -437,8 +445,8 @@ KINDS: Final[dict[str, Kind]] = {
             "effect": _text("`read` or `write`."),
             "idempotency": _text("`none`, `inherent` or `keyed`."),
             "arguments": _value("The arguments, evaluated from the source generation."),
-            "connection": Field("text", "The connection, or null."),
-            "key": Field("text", "The key of a keyed undo, or null."),
+            "connection": _text_or_null("The connection, or null."),
+            "key": _text_or_null("The key of a keyed undo, or null."),
             "number": _integer("Which compensation of the step this is, from 1."),
         },
         ends=True,
@@ -476,13 +484,20 @@ KINDS: Final[dict[str, Kind]] = {
         {
             "source": _integer("Its sequence number in the source history."),
             "of": _text("Its kind."),
-            "cause": _text(
-                "Why: `path`, `arguments`, `unrecorded`, `result`, `fault`, `decision`, `pins` or `absent`."
-            ),
+            "cause": _text(f"Why: {', '.join(f'`{each}`' for each in INVALIDATIONS[:-1])} or `{INVALIDATIONS[-1]}`."),
             "discarded": Field("list", "The sequence numbers that it takes with it."),
             "effects": _value(
                 "The actions whose effect may stand outside: `{id, action, idempotency, arguments, connection, key, "
-                "timeout, generation, reusable}`, `timeout` in microseconds."
+                "timeout, generation, number, happened, reusable}`, `timeout` in microseconds, `number` of an undo "
+                "that of the compensation, else 0, `happened` whether that is known."
+            ),
+            "compensated": _maybe(
+                "map", "How often actions were compensated, where more often than in what is taken over, by identity."
+            ),
+            "keys": _maybe(
+                "value",
+                "Keys that were sent, and not in what is taken over: `{action, key, arguments, ended}`; `ended`: the "
+                "effect under the key was compensated.",
             ),
         },
     ),
@@ -494,3 +509,5 @@ ACTION_RESULTS: Final = ("action.succeeded", "action.failed", "action.ambiguous"
 UNDO_RESULTS: Final = ("compensation.succeeded", "compensation.failed", "compensation.ambiguous")
 OUTCOMES: Final = ("succeeded", "failed", "stopped", "aborted", "cancelled")
 HOLD_REASONS: Final = ("ambiguous", "recovery_limit", "undo_failed", "undo_ambiguous", "reissue", "unsafe_continuation")
+REDO: Final = ("this_step", "this_and_after", "whole_group")
+DECISIONS: Final = frozenset({"succeed", "fail", "reissue", "authorize_recovery"})

@@ -147,6 +147,13 @@ class _Marks:
                 found.update(dict.fromkeys(sensitive_paths(schema)))
         return tuple(found)
 
+    def of_run_before(self, reference: str) -> Paths:
+        """What is marked of the arguments of an action of a run before; all of them where this run's connectors do not
+        have it, and so do not say what is sensitive."""
+        connector, _, name = reference.partition(".")
+        known = any(name in manifest.actions for manifest in self.manifests.get(connector, ()))
+        return self.action(reference, "input") if known else ((),)
+
     def trigger(self, reference: str | None, part: str) -> Paths:
         connector, _, name = (reference or "").partition(".")
         found: dict[tuple[str, ...], None] = {}
@@ -205,12 +212,13 @@ class _Marks:
         elif kind == "event.accepted":
             yield "payload", "event.payload", self.trigger(data["trigger"], "payload")
         elif kind == "boundary.invalidated":
-            places = (
-                (str(at), "arguments", *path)
-                for at, each in enumerate(data["effects"])
-                for path in self.action(each["action"], "input")
-            )
-            yield "effects", "arguments", tuple(places)
+            for name in ("effects", "keys"):
+                places = (
+                    (str(at), "arguments", *path)
+                    for at, each in enumerate(data.get(name, ()))
+                    for path in self.of_run_before(each["action"])
+                )
+                yield name, "arguments", tuple(places)
         elif kind == "subscription.opened":
             yield "match", "arguments", self.trigger(data["trigger"], "payload")
             yield "configuration", "arguments", self.trigger(data["trigger"], "configuration")

@@ -53,3 +53,12 @@ class Refused(Exception):
 def is_withheld(value: Any) -> bool:
     """Whether a JSON value stands for a withheld one."""
     return isinstance(value, dict) and value.keys() == {WITHHELD} and value[WITHHELD] in CLASSES
+
+
+def refused_from(boundary: dict[str, Any], reason: str, message: str, missing: tuple[str, ...] = ()) -> Refusal:
+    """The refusal of a history from a record ``{seq, kind, path}`` on, of which kind and path may not be known;
+    ``message`` has no full stop. The run itself has no path."""
+    kind, path = boundary["kind"], boundary["path"]
+    where = f" at `{path}`" if path else " of the run" if path is not None else ""
+    place = f"record {boundary['seq']}" + (f" (`{kind}`{where})" if kind is not None else "")
+    return Refusal(reason, boundary, f"The history cannot be used from {place} on: {message}.", missing)

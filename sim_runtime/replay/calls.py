@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from sim_runtime.core.frames import key_name
 from sim_runtime.history.paths import UNDO
 from sim_runtime.history.records import ACTION_RESULTS, UNDO_RESULTS, Record
 
@@ -84,25 +85,38 @@ def effects_of(records: Iterable[Record], since: int) -> dict[str, Effect]:
         make = _TOLD.get(record.kind)
         if make is not None:
             make(book, record)
-    return {id_: each for id_, each in book.effects.items() if each.may_stand and each.sent}
+    return {id_: each for (id_, _), each in book.effects.items() if each.may_stand and each.sent}
 
 
 class _Book:
-    """Follows the calls of a history."""
+    """Follows the calls of a history. An undo's effect is kept by the number of the compensation: a later one of the
+    same action ends another effect."""
 
     def __init__(self, since: int) -> None:
         self.since = since
         self.prepared: dict[str, Record] = {}
-        self.effects: dict[str, Effect] = {}
+        self.effects: dict[tuple[str, int], Effect] = {}
+        self.begun: set[str] = set()
 
     def prepare(self, record: Record) -> None:
         self.prepared[record.id] = record
+
+    def begin(self, record: Record) -> None:
+        self.begun.add(record.id)
+
+    def end(self, record: Record) -> None:
+        self.begun.discard(record.id)
+
+    def effect(self, id_: str) -> Effect | None:
+        """The effect of what was prepared last at an action or undo."""
+        prepared = self.prepared.get(id_)
+        return self.effects.get((id_, _number(prepared))) if prepared is not None else None
 
     def send(self, record: Record) -> None:
         prepared = self.prepared.get(record.id)
         if prepared is None or record.seq < self.since or prepared.data["effect"] == "read":
             return
-        effect = self.effects.setdefault(record.id, Effect(prepared))
+        effect = self.effects.setdefault((record.id, _number(prepared)), Effect(prepared))
         effect.prepared = prepared
         effect.out = True
         effect.sent.append(record)
@@ -112,10 +126,12 @@ class _Book:
         for each in record.data["effects"] if record.seq >= self.since else ():
             told = {**each, "effect": "write", "attempt": 1, "reissue": 0}
             prepared = Record(record.seq, record.at, "action.prepared", each["id"], each["generation"], told)
-            self.effects[each["id"]] = Effect(prepared, out=True, sent=[prepared])
+            self.prepared[each["id"]] = prepared
+            happened = each.get("happened", False)
+            self.effects[each["id"], _number(prepared)] = Effect(prepared, happened, not happened, [prepared])
 
     def outcome(self, record: Record) -> None:
-        effect = self.effects.get(record.id)
+        effect = self.effect(record.id)
         if effect is None:
             return
         data = record.data
@@ -123,22 +139,64 @@ class _Book:
         if told in ("succeeded", "succeed"):
             effect.happened, effect.out = True, False
             self.undone(record)
-        elif told in ("failed", "fail", "no_effect"):
-            effect.happened = effect.happened or data.get("effect", "none") != "none"
+        elif told in ("failed", "no_effect") or (told == "fail" and self.is_of_run(record)):
+            effect.happened = effect.happened or _took_effect(record)
             effect.out = False
+
+    def is_of_run(self, record: Record) -> bool:
+        """Whether a decision is on an action or undo of this run: of one that only a run before had nothing is learnt
+        by ending the run."""
+        return record.id in self.begun or "scope" in record.data
 
     def undone(self, record: Record) -> None:
         """A compensation took effect: what it undoes does not stand any more, and where that is known of here, neither
-        does the undo."""
+        does the undo. What was sent again after it stands."""
         if not record.id.endswith(UNDO):
             return
-        undone = self.effects.get(record.id[: -len(UNDO) - 1])
-        if undone is not None and undone.may_stand:
-            undone.happened = undone.out = False
-            self.effects.pop(record.id, None)
+        of = record.id[: -len(UNDO) - 1]
+        undo = self.prepared[record.id]
+        effect = self.effects.get((of, 0))
+        if effect is not None and effect.may_stand and effect.prepared.generation <= undo.generation:
+            effect.happened = effect.out = False
+            self.effects.pop((record.id, _number(undo)), None)
+
+
+def _number(prepared: Record) -> int:
+    """The number of the compensation that is prepared; 0 of an action."""
+    return int(prepared.data.get("number", 0))
+
+
+def _took_effect(record: Record) -> bool:
+    """Whether a definite failure tells of an effect all the same: a result that did not fit is one of something."""
+    if record.kind == "compensation.failed":
+        return bool(record.data["code"] == "output.invalid")
+    return bool(record.data.get("effect", "none") != "none")
+
+
+def ended_keys(records: Iterable[Record], since: int) -> set[str]:
+    """The keys whose effect was compensated at or after record ``since``, as a state knows keys."""
+    found: set[str] = set()
+    keys: dict[str, str] = {}
+    for record in records:
+        data = record.data
+        if record.kind == "action.prepared" and data["key"] is not None:
+            keys[record.id] = key_name(data["action"], data["key"])
+        elif record.seq < since:
+            continue
+        elif record.kind == "boundary.invalidated":
+            found.update(key_name(each["action"], each["key"]) for each in data.get("keys", ()) if each["ended"])
+        elif record.kind == "compensation.succeeded" or (
+            record.kind == "operator.decided" and data["decision"] == "succeed" and record.id.endswith(UNDO)
+        ):
+            found.add(keys.get(record.id[: -len(UNDO) - 1], ""))
+    found.discard("")
+    return found
 
 
 _TOLD: Final[dict[str, Callable[[_Book, Record], None]]] = {
+    "step.started": _Book.begin,
+    "step.succeeded": _Book.end,
+    "step.failed": _Book.end,
     "action.prepared": _Book.prepare,
     "compensation.prepared": _Book.prepare,
     "boundary.invalidated": _Book.carried,

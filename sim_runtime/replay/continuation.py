@@ -19,18 +19,18 @@ from sim_runtime.driver.run import LimitReached
 from sim_runtime.history.chain import Chain, export_lines
 from sim_runtime.history.header import Header
 from sim_runtime.history.load import History
-from sim_runtime.history.paths import CHILD, address_of
 from sim_runtime.history.records import Record
 from sim_runtime.history.refusal import Refusal, Refused
 from sim_runtime.replay.calls import superseded_by
 from sim_runtime.replay.continued import ContinuedRun, notes_of
 from sim_runtime.replay.definitions import Chosen, Definitions
-from sim_runtime.replay.divergence import Divergence
+from sim_runtime.replay.divergence import ABSENT, Divergence
 from sim_runtime.replay.evaluation import Evaluation, evaluate, refuse_withheld
 from sim_runtime.replay.plan import Plan, plan_of
 from sim_runtime.replay.reading import refusal_at, validate
+from sim_runtime.replay.versions import first_invalid
 from sim_runtime.samples import NoSample
-from sim_runtime.world.connectors import CannotAnswer, SimulatedWorld, actions_of
+from sim_runtime.world.connectors import UNKNOWN, CannotAnswer, PastCall, SimulatedWorld, actions_of
 from sim_runtime.world.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ Json: TypeAlias = Any
 
 #: Statuses of a continuation that went well: it came to its end, or waits for something outside.
 GOOD: Final = frozenset({"succeeded", "stopped", "suspended", "running"})
-_USES: Final = frozenset({"action.prepared", "action.suppressed", "compensation.prepared", "subscription.opened"})
 
 
 class CannotContinue(Exception):
@@ -116,9 +115,9 @@ def continue_(history: History, other: Prepared | None = None, scenario: Scenari
         CannotSimulate: the scenario's file cannot be used.
     """
     chosen = Definitions(other).of(history.header)
-    validate(history)
+    end = validate(history)
     refuse_withheld(history)
-    made = _same_run(history, chosen) if chosen.is_pinned else _successor(history, chosen)
+    made = _same_run(history, chosen, end) if chosen.is_pinned else _successor(history, chosen, end)
     header, past, plan, held = made
     if isinstance(scenario, str):
         from sim_runtime.replay.live import live_scenario
@@ -135,7 +134,7 @@ def continue_(history: History, other: Prepared | None = None, scenario: Scenari
 Made: TypeAlias = tuple[Header, list[Record], Plan, list[str]]
 
 
-def _same_run(history: History, chosen: Chosen) -> Made:
+def _same_run(history: History, chosen: Chosen, end: State) -> Made:
     pinned = history.header.pins["timezone"]
     if pinned != time_zone_version():
         message = f"it is pinned to the time zone data {pinned!s:.40}, and this release has {time_zone_version()}"
@@ -145,7 +144,7 @@ def _same_run(history: History, chosen: Chosen) -> Made:
     if evaluation.divergence is not None:
         message = "deciding it anew on its own pinned definition comes out differently"
         raise Refused(refusal_at(evaluation.divergence.recorded, "inconsistent", message))
-    plan = plan_of(history, evaluation, chosen.definition)
+    plan = plan_of(history, evaluation, chosen.definition, end)
     return history.header, history.records, plan, list(evaluation.state.orphans)
 
 
@@ -158,10 +157,10 @@ def successor_id(history: History, pins: dict[str, Json]) -> str:
     return f"run-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def _successor(history: History, chosen: Chosen) -> Made:
+def _successor(history: History, chosen: Chosen, end: State) -> Made:
     run_id = successor_id(history, chosen.pins)
     evaluation = _evaluated(history, chosen, run_id)
-    plan = plan_of(history, evaluation, chosen.definition)
+    plan = plan_of(history, evaluation, chosen.definition, end)
     past = [*evaluation.records, *_decisions(plan, evaluation)]
     used = plan.reused[-1].seq if plan.reused else 0
     lineage = {"run": history.header.run, "seq": used}
@@ -170,45 +169,49 @@ def _successor(history: History, chosen: Chosen) -> Made:
 
 
 def _evaluated(history: History, chosen: Chosen, run_id: str) -> Evaluation:
-    """What of the history is met by the other definition. What was read from a connector, or from time zone data, of
-    another version is not taken over, whatever comes out."""
+    """What of the history is met by the other definition, as far as it can be taken over."""
     records = history.records
-    evaluation = _without_superseded(history, chosen, evaluate(history, chosen, run_id), run_id)
+    evaluation = evaluate(history, chosen, run_id)
     met = len(evaluation.records)
-    place = _other_pins(history, chosen)
-    first = next((at + 1 for at, each in enumerate(records) if each.boundary), 0)
-    if evaluation.divergence is not None and met < first:
+    if evaluation.divergence is not None and met < next(at + 1 for at, each in enumerate(records) if each.boundary):
         return _begun(history, chosen, run_id, evaluation.divergence)
-    if place is None or place > (met if evaluation.divergence is None else _at(evaluation.divergence)):
+    cut, divergence = usable_part(history, chosen, met, evaluation.divergence)
+    if divergence is None or cut == met:
+        evaluation.divergence = divergence
         return evaluation
-    start = max(place, first + 1)
-    boundary = max((at + 1 for at, each in enumerate(records[: start - 1]) if each.boundary), default=0)
-    return _up_to(history, chosen, run_id, boundary, Divergence(records[place - 1], None, "pins"))
-
-
-def _up_to(history: History, chosen: Chosen, run_id: str, boundary: int, divergence: Divergence) -> Evaluation:
-    """Evaluation of the records up to a boundary alone, after which the history is left."""
-    kept = History(history.header, history.records[:boundary], history.digests[:boundary])
+    kept = History(history.header, records[:cut], history.digests[:cut])
     again = evaluate(kept, chosen, run_id)
     again.divergence = divergence
     return again
 
 
-def _without_superseded(history: History, chosen: Chosen, evaluation: Evaluation, run_id: str) -> Evaluation:
-    """Superseded entries are never reused: where the recovery that superseded them is not taken over, neither are
-    they, nor what comes after the first of them."""
+def usable_part(
+    history: History, chosen: Chosen, met: int, divergence: Divergence | None
+) -> tuple[int, Divergence | None]:
+    """How many of the first ``met`` records a successor takes over, and the first that is invalid.
+
+    What was read from a connector, or from time zone data, of another version is not taken over, whatever comes out.
+    Superseded entries are never reused: where the recovery that superseded them is not taken over, neither are they,
+    nor what comes after the first of them. That may leave out another recovery in turn.
+    """
     records = history.records
-    met = len(evaluation.records)
-    gone = [seq for seq in superseded_by(records[met:]) if seq <= met]
-    if evaluation.divergence is None or not gone:
-        return evaluation
-    first = min(gone)
-    boundary = max((at + 1 for at, each in enumerate(records[: first - 1]) if each.boundary), default=0)
-    return _up_to(history, chosen, run_id, boundary, Divergence(records[first - 1], None, "absent"))
+    first_left = first_invalid(history, chosen, divergence)
+    if first_left is not None and first_left is not divergence:
+        met, divergence = _boundary_before(records, first_left.recorded.seq), first_left
+    while divergence is not None:
+        first = min((seq for seq in superseded_by(records[met:]) if seq <= met), default=None)
+        before = met if first is None else _boundary_before(records, first)
+        if first is None or before == met:
+            break
+        met, divergence = before, Divergence(records[first - 1], None, ABSENT)
+    return met, divergence
 
 
-def _at(divergence: Divergence) -> int:
-    return divergence.recorded.seq
+def _boundary_before(records: list[Record], seq: int) -> int:
+    """The last boundary before a record; a run has begun at the first one, which is always taken over."""
+    return next((at for at in range(seq - 1, 0, -1) if records[at - 1].boundary), 0) or next(
+        at + 1 for at, each in enumerate(records) if each.boundary
+    )
 
 
 def _begun(history: History, chosen: Chosen, run_id: str, divergence: Divergence) -> Evaluation:
@@ -219,37 +222,6 @@ def _begun(history: History, chosen: Chosen, run_id: str, divergence: Divergence
 
     records, state = transact(EMPTY, chosen.definition, input_of(EMPTY, history.records[0], run_id))
     return Evaluation(state, records, divergence, records)
-
-
-def _other_pins(history: History, chosen: Chosen) -> int | None:
-    """The first record that was made under another version of a connector, an overlay or time zone data."""
-    before, after = history.header.pins, chosen.pins
-    if before["timezone"] != after["timezone"]:
-        return 1
-    for record in history.records:
-        if record.kind in _USES:
-            name = str(record.data.get("action") or record.data["trigger"]).partition(".")[0]
-            inside = _workflow_at(chosen, record)
-            if _version(before, inside, name) != _version(after, inside, name):
-                return record.seq
-    return None
-
-
-def _workflow_at(chosen: Chosen, record: Record) -> str | None:
-    """The name of the child workflow that a record is of; None for the root's."""
-    from sim_runtime.core.places import step_of
-
-    address = address_of(record.id)
-    if CHILD not in address:
-        return None
-    depth = len(address) - 1 - address[::-1].index(CHILD)
-    step = step_of(chosen.definition, address[:depth])
-    return step.callee.workflow if step is not None and step.callee is not None else None
-
-
-def _version(pins: dict[str, Json], inside: str | None, connector: str) -> tuple[Json, Json]:
-    key = f"{inside}/{connector}" if inside is not None and f"{inside}/{connector}" in pins["manifests"] else connector
-    return pins["manifests"].get(key), pins["overlays"].get(key)
 
 
 def _decisions(plan: Plan, evaluation: Evaluation) -> list[Record]:
@@ -263,8 +235,10 @@ def _decisions(plan: Plan, evaluation: Evaluation) -> list[Record]:
 
     if divergence is not None:
         recorded = divergence.recorded
-        data = {"source": recorded.seq, "of": recorded.kind, "cause": divergence.cause}
-        add("boundary.invalidated", recorded.id, {**data, "discarded": plan.discarded, "effects": plan.effects})
+        data: dict[str, Json] = {"source": recorded.seq, "of": recorded.kind, "cause": divergence.cause}
+        data |= {"discarded": plan.discarded, "effects": plan.effects}
+        counted = {"compensated": plan.compensated, "keys": plan.keys}
+        add("boundary.invalidated", recorded.id, data | {name: each for name, each in counted.items() if each})
     for id_ in plan.orphans if not state.over else ():
         add("hold.entered", id_, {"reason": "unsafe_continuation", "allowed": DECISIONS})
     if state.status in ("suspended", "held") and plan.orphans:
@@ -284,21 +258,30 @@ def _is_answer(record: Record) -> bool:
 
 def remind(world: SimulatedWorld, records: list[Record]) -> None:
     """Let the simulated outside know of the calls and effects that the history tells of."""
-    prepared: dict[str, dict[str, Json]] = {}
+    prepared: dict[str, Record] = {}
     answered = Counter(each.path for each in records if _is_answer(each))
     for path, times in answered.items():
         world.count_calls(path, times)
     for record in records:
         if record.kind in ("action.prepared", "compensation.prepared"):
-            prepared[record.id] = record.data
-        elif record.kind in ("action.succeeded", "compensation.succeeded") and record.id in prepared:
-            data = prepared[record.id]
-            if data["effect"] == "write":
-                told = (data["action"], data["idempotency"], data["key"], json_of(data["arguments"]))
-                world.remember(*told, json_of(record.data["result"]))
-            undone = prepared.get(record.data["of"]) if record.kind == "compensation.succeeded" else None
-            if undone is not None:
-                world.forget(undone["action"], undone["idempotency"], undone["key"], json_of(undone["arguments"]))
+            prepared[record.id] = record
+        elif record.kind == "action.succeeded" and record.id in prepared:
+            if prepared[record.id].data["effect"] == "write":
+                world.remember(_made(prepared[record.id]), json_of(record.data["result"]))
+        elif record.kind == "compensation.succeeded" and record.id in prepared:
+            undo, undone = prepared[record.id], prepared.get(record.data["of"])
+            if undo.data["effect"] == "write" and undone is not None:
+                world.remember_undo(_made(undone), _made(undo), json_of(record.data["result"]))
+        elif record.kind == "boundary.invalidated":
+            for each in record.data["effects"]:
+                told = Record(record.seq, record.at, "action.prepared", each["id"], each["generation"], each)
+                if each.get("happened", False):
+                    world.remember(_made(told), UNKNOWN)
+
+
+def _made(prepared: Record) -> PastCall:
+    data = prepared.data
+    return PastCall(data["action"], data["idempotency"], data["key"], json_of(data["arguments"]), prepared.path)
 
 
 __all__ = ["GOOD", "CannotContinue", "Continuation", "continue_", "successor_id"]

@@ -84,6 +84,7 @@ class ContinuedRun(Run):
     def _dispatch(self, record: Record) -> None:
         call = self._recorded(record)
         if call is None:
+            self._leave(record.id)
             super()._dispatch(record)
             return
         known = [call.prepared, call.dispatched, *([call.outcome] if call.outcome is not None else [])]
@@ -122,16 +123,26 @@ class ContinuedRun(Run):
 
     def _told(self, source: Queued | _Pending | None, records: Sequence[Record]) -> None:
         super()._told(source, records)
+        for each in records:
+            if each.kind == "compensation.succeeded":
+                self._leave(each.data["of"])
         if isinstance(source, _Pending):
             self._take(self._known.pop(source.given.seq, []))
         elif source is not None and records[0].kind in ("event.accepted", "operator.decided"):
             first = records[0]
             name = "delivery" if first.kind == "event.accepted" else "actor"
             for each in self._plan.offered:
-                if (each.kind, each.id, each.data[name]) == (first.kind, first.id, first.data[name]):
+                if (each.kind, each.id) == (first.kind, first.id) and each.data[name] == first.data[name]:
                     self._plan.offered.remove(each)
                     self._take([each])
                     break
+            else:
+                self._leave(first.id)
+
+    def _leave(self, id_: str) -> None:
+        """What is recorded of an action is not taken over any more: it was sent, decided or compensated here, so that
+        what comes next is another call, however much it looks like one of the history."""
+        self._plan.calls = {place: each for place, each in self._plan.calls.items() if place[0] != id_}
 
     def _take(self, sources: Sequence[Record]) -> None:
         self.taken.extend(sources)

@@ -24,6 +24,15 @@ CAUSES: Final[dict[str, str]] = {
     "decision": "a guard, branch, route, iteration or policy comes out differently",
 }
 
+#: Why a successor does not take over what it would come to itself (``invalidated`` of the interfaces page).
+PINS: Final = "pins"
+ABSENT: Final = "absent"
+INVALIDATED: Final[dict[str, str]] = {
+    **CAUSES,
+    PINS: "it was made under another version of a connector, overlay or time zone data",
+    ABSENT: "a recovery superseded it, and that recovery is not taken over",
+}
+
 #: Kind to cause, when the same record comes out with other data.
 _BY_KIND: Final = {
     "run.accepted": "arguments",

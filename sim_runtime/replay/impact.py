@@ -21,15 +21,18 @@ from analyzer.model.nodes import Step, Workflow, all_steps
 from analyzer.syntax.nodes import Scalar
 from analyzer.workspace.manifests import ActionDecl
 from sim_runtime.core.looking import holds
+from sim_runtime.history.load import History
 from sim_runtime.history.pins import pins_of
 from sim_runtime.history.records import OUTCOMES, Record
 from sim_runtime.history.refusal import Refused
 from sim_runtime.replay.continuation import CannotContinue, Continuation, continue_
-from sim_runtime.replay.definitions import Definitions
+from sim_runtime.replay.definitions import Chosen, Definitions
+from sim_runtime.replay.divergence import PINS, Divergence
 from sim_runtime.replay.evaluation import reevaluate
 from sim_runtime.replay.explaining import explain
 from sim_runtime.replay.reading import read
 from sim_runtime.replay.structure import WITHOUT_MEANING, Change, compare, own_path, static_path
+from sim_runtime.replay.versions import connector_of, first_invalid
 
 if TYPE_CHECKING:
     from sim_runtime.simulation import Prepared
@@ -52,6 +55,8 @@ _POLICIES: Final = frozenset(
     {"retry", "catch", "on_fail", "on_unknown", "reconcile", "undo", "recovery", "on_branch_fail", "on_iteration_fail"}
 )
 _NOTIFY: Final = "notify"
+_CONNECTOR: Final = "connector"
+_OVERLAY: Final = "overlay"
 #: What the records about a root run say of its status; the end of one says it itself.
 _STATUSES: Final = {
     "run.finished": "",
@@ -226,11 +231,16 @@ def _of_connectors(old: Prepared, new: Prepared) -> list[Judged]:
     other."""
     before, after = pins_of(old.workflow, old.project), pins_of(new.workflow, new.project)
     found: list[Judged] = []
-    for group, what in (("manifests", "connector"), ("overlays", "overlay"), ("children", "workflow")):
-        for name in sorted(before[group].keys() & after[group].keys()):
-            if before[group][name] == after[group][name]:
+    for group, what in (("manifests", _CONNECTOR), ("overlays", _OVERLAY), ("children", "workflow")):
+        both = before[group].keys() & after[group].keys()
+        # An overlay may come or go alone; with a connector or a called workflow, steps do.
+        names = before[group].keys() | after[group].keys() if what == _OVERLAY else both
+        for name in sorted(names):
+            old_digest, new_digest = (pins[group].get(name) for pins in (before, after))
+            if old_digest == new_digest:
                 continue
-            change = Change("changed", "", f"{what} {name}", before[group][name][:12], after[group][name][:12])
+            told = [None if each is None else each[:12] for each in (old_digest, new_digest)]
+            change = Change("changed", "", f"{what} {name}", *told)
             steps = [each for each in all_steps(old.workflow) if _uses(each, group, name)]
             behind = _from(old.workflow, steps[0]) if steps else []
             class_ = _class_of(behind, None, False, change) if steps else COMPATIBLE
@@ -265,22 +275,36 @@ def _runs(new: Prepared, histories: Sequence[str], changes: list[Judged], under_
             status = _status(history.records)
             if under_way and status in OUTCOMES:
                 continue
-            evaluation = reevaluate(history, chosen)
-            if evaluation.divergence is None:
+            divergence = first_invalid(history, chosen, reevaluate(history, chosen).divergence)
+            if divergence is None:
                 found.append(RunImpact(path, run, COMPATIBLE, status))
                 continue
             held = _holds(continue_(history, new))
         except Refused as error:
             found.append(RunImpact(path, run, None, refusal=error.refusal.json()))
             continue
-        explanation = explain(evaluation.divergence, history.header, chosen, pinned)
-        close = [each for each in changes if each.change in explanation.changes] or _at(changes, evaluation.divergence)
-        for each in close:
+        for each in _touching(changes, divergence, history, chosen, pinned):
             if run not in each.runs:
                 each.runs.append(run)
         class_ = UNSAFE if held else SUCCESSOR
-        found.append(RunImpact(path, run, class_, status, evaluation.divergence.json(), holds=held))
+        found.append(RunImpact(path, run, class_, status, divergence.json(), holds=held))
     return found
+
+
+def _touching(
+    changes: list[Judged], divergence: Divergence, history: History, chosen: Chosen, pinned: Definitions
+) -> list[Judged]:
+    """The changes that make a run come out differently there, or leave what it did."""
+    if divergence.cause == PINS:
+        name = connector_of(divergence.recorded) if divergence.recorded.id else ""
+        return [each for each in changes if name and _is_of_connector(each.change.key, name)]
+    explanation = explain(divergence, history.header, chosen, pinned)
+    return [each for each in changes if each.change in explanation.changes] or _at(changes, divergence)
+
+
+def _is_of_connector(key: str, connector: str) -> bool:
+    what, _, name = key.partition(" ")
+    return what in (_CONNECTOR, _OVERLAY) and name.rpartition("/")[2] == connector
 
 
 def _status(records: Sequence[Record]) -> str:
@@ -292,16 +316,22 @@ def _status(records: Sequence[Record]) -> str:
 
 
 def _holds(going: Continuation) -> list[str]:
-    """Where a successor is held, or will be at its end: it goes on in a world in which nothing else happens."""
+    """Where a successor is held for what the run before did, or will be at its end: it goes on in a world in which
+    nothing else happens. That is also where it would make another call under a key that was sent."""
     with suppress(CannotContinue):  # as far as it comes
         going.finish()
-    state = going.run.state
-    held = [each.id for each in holds(state) if each.hold.reason == "unsafe_continuation"]
+    state, own = going.run.state, going.run.records[going.run.given :]
+    clashes = {each.id for each in own if each.kind == "hold.entered" and each.data["reason"] == "reissue"}
+    held = [
+        each.id
+        for each in holds(state)
+        if each.hold.reason == "unsafe_continuation" or (each.hold.reason == "reissue" and each.id in clashes)
+    ]
     to_come = [] if state.over else [id_ for id_, prior in state.prior.items() if not prior.settled]
     return sorted({static_path(each) for each in (*held, *to_come)})
 
 
-def _at(changes: list[Judged], divergence: Any) -> list[Judged]:
+def _at(changes: list[Judged], divergence: Divergence) -> list[Judged]:
     path = own_path(static_path(divergence.recorded.path))
     return [each for each in changes if each.change.path and path.startswith(each.change.path)]
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sim_runtime.history.refusal import Refusal, Refused
 from sim_runtime.replay.definitions import Chosen, Definitions
-from sim_runtime.replay.evaluation import Evaluation, reevaluate
+from sim_runtime.replay.divergence import Divergence
+from sim_runtime.replay.evaluation import reevaluate
 from sim_runtime.replay.explaining import Explanation, explain
 from sim_runtime.replay.reading import read
+from sim_runtime.replay.versions import first_invalid
 
 if TYPE_CHECKING:
     from sim_runtime.history.load import History
@@ -32,7 +34,8 @@ _CHUNK: Final = 8
 class Result:
     """What became of one history. ``place`` is file, line, column and line's text where it diverges; ``changes`` are
     in words; ``fields`` are those of the record that differ. ``span`` is the place in the text of the file of
-    ``workflow``, the Workfile in which it diverges."""
+    ``workflow``, the Workfile in which it diverges. ``spliced``: it is compatible, and was made under another version
+    of a connector, an overlay or time zone data."""
 
     path: str
     run: str | None
@@ -45,6 +48,7 @@ class Result:
     span: tuple[int, int] | None = None
     fields: tuple[str, ...] = ()
     workflow: str | None = None
+    spliced: bool = False
 
     def json(self) -> dict[str, Json]:
         """The entry of ``histories`` of the interfaces page."""
@@ -63,24 +67,28 @@ def evaluate_files(
     other: Prepared | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
+    *,
+    going_on: bool = False,
 ) -> list[Result]:
     """Re-evaluate histories, on their own definitions or on a Workfile that stands for its name; ``progress`` is told
-    how many of how many are done."""
+    how many of how many are done. ``going_on``: the question is whether the runs can go on, which those made under
+    other versions of connectors, overlays or time zone data cannot."""
     jobs = min(jobs or os.cpu_count() or 1, max(1, len(paths) // _WORTH))
     if jobs <= 1:
-        worker = _Worker(other)
+        worker = _Worker(other, going_on)
         results = []
         for path in paths:
             results.append(worker.result(path))
             progress(len(results), len(paths))
         return results
-    return _in_processes(paths, other, jobs, progress)
+    return _in_processes(paths, other, jobs, progress, going_on)
 
 
 class _Worker:
     """Re-evaluates one history after the other; definitions are made once."""
 
-    def __init__(self, other: Prepared | None) -> None:
+    def __init__(self, other: Prepared | None, going_on: bool) -> None:
+        self.going_on = going_on
         self.definitions = Definitions(other)
         self.pinned = Definitions()
 
@@ -96,16 +104,21 @@ class _Worker:
             return Result(path, run, which, "refused", refusal=error.refusal)
         finally:
             gc.collect(0)
-        found = Result(path, history.header.run, which, "compatible" if evaluation.compatible else "divergent")
-        if evaluation.divergence is not None:
-            self.tell(found, evaluation, history, chosen)
+        found = Result(path, history.header.run, which, "compatible")
+        divergence = evaluation.divergence
+        if not chosen.is_pinned and (self.going_on or divergence is None):
+            first = first_invalid(history, chosen, divergence)
+            found.spliced = divergence is not first and not self.going_on
+            divergence = first if self.going_on else divergence
+        if divergence is not None:
+            self.tell(found, divergence, history, chosen)
         return found
 
-    def tell(self, found: Result, evaluation: Evaluation, history: History, chosen: Chosen) -> None:
-        assert evaluation.divergence is not None
-        found.divergence = evaluation.divergence.json()
-        found.fields = evaluation.divergence.fields
-        explanation = explain(evaluation.divergence, history.header, chosen, self.pinned)
+    def tell(self, found: Result, divergence: Divergence, history: History, chosen: Chosen) -> None:
+        found.outcome = "divergent"
+        found.divergence = divergence.json()
+        found.fields = divergence.fields
+        explanation = explain(divergence, history.header, chosen, self.pinned)
         found.changes = [each.words for each in explanation.changes]
         found.workflow = explanation.workflow.name if explanation.workflow is not None else None
         if chosen.file is not None and explanation.workflow is chosen.file:
@@ -129,10 +142,10 @@ class _Worker:
 _worker: _Worker | None = None
 
 
-def _begin(other: Prepared | None) -> None:
+def _begin(other: Prepared | None, going_on: bool) -> None:
     global _worker  # noqa: PLW0603 - one worker a process, made when the process begins
     gc.disable()
-    _worker = _Worker(other)
+    _worker = _Worker(other, going_on)
 
 
 def _chunk(paths: Sequence[str]) -> list[Result]:
@@ -141,14 +154,15 @@ def _chunk(paths: Sequence[str]) -> list[Result]:
 
 
 def _in_processes(
-    paths: Sequence[str], other: Prepared | None, jobs: int, progress: Callable[[int, int], None]
+    paths: Sequence[str], other: Prepared | None, jobs: int, progress: Callable[[int, int], None], going_on: bool
 ) -> list[Result]:
     if "fork" not in multiprocessing.get_all_start_methods():
-        return evaluate_files(paths, other, 1, progress)  # a compiled definition cannot be sent to another process
+        # A compiled definition cannot be sent to another process.
+        return evaluate_files(paths, other, 1, progress, going_on=going_on)
     chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
     results: list[Result] = []
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(other,)) as executor:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(other, going_on)) as executor:
         futures = [executor.submit(_chunk, chunk) for chunk in chunks]
         for chunk, future in zip(chunks, futures, strict=True):
             try:

@@ -12,12 +12,21 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from sim_runtime.core.definition import Definition
+from sim_runtime.core.frames import State
 from sim_runtime.core.places import step_of
 from sim_runtime.core.prior import is_contained
 from sim_runtime.history.load import History
 from sim_runtime.history.paths import UNDO, Address, address_of
 from sim_runtime.history.records import Record
-from sim_runtime.replay.calls import Place, RecordedCall, calls_of, effects_of, outcomes_after, superseded_by
+from sim_runtime.replay.calls import (
+    Place,
+    RecordedCall,
+    calls_of,
+    effects_of,
+    ended_keys,
+    outcomes_after,
+    superseded_by,
+)
 from sim_runtime.replay.divergence import Divergence
 from sim_runtime.replay.evaluation import Evaluation
 
@@ -31,12 +40,15 @@ _OFFERED: Final = frozenset({"event.accepted", "operator.decided"})
 class Plan:
     """What becomes of every recorded boundary. ``reused`` are source records, ``calls`` and ``outcomes`` what may be
     taken over later, ``offered`` events and decisions of independent branches; ``effects`` is the data of
-    ``boundary.invalidated``, ``orphans`` the identities that hold the run at once."""
+    ``boundary.invalidated``, as are ``compensated`` and ``keys``; ``orphans`` are the identities that hold the run at
+    once."""
 
     reused: list[Record]
     divergence: Divergence | None = None
     discarded: list[int] = field(default_factory=list)
     effects: list[dict[str, Json]] = field(default_factory=list)
+    compensated: dict[str, int] = field(default_factory=dict)
+    keys: list[dict[str, Json]] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     calls: dict[Place, RecordedCall] = field(default_factory=dict)
     outcomes: dict[str, Record] = field(default_factory=dict)
@@ -51,8 +63,8 @@ class Plan:
         return {"seq": record.seq, "kind": record.kind, "path": record.path, "cause": self.divergence.cause}
 
 
-def plan_of(history: History, evaluation: Evaluation, definition: Definition) -> Plan:
-    """The plan of a continuation, from what evaluation came to."""
+def plan_of(history: History, evaluation: Evaluation, definition: Definition, end: State) -> Plan:
+    """The plan of a continuation, from what evaluation came to; ``end`` is the state at the history's end."""
     records = history.records
     usable = len(evaluation.records)
     prefix, suffix = records[:usable], records[usable:]
@@ -78,6 +90,7 @@ def plan_of(history: History, evaluation: Evaluation, definition: Definition) ->
         taken.update(each.seq for each in (call.prepared, call.dispatched, call.outcome) if each is not None)
     plan.discarded = [each.seq for each in suffix if each.seq not in taken]
     _add_effects(plan, records, first)
+    _add_keys(plan, records, first, evaluation.state, end)
     plan.orphans = [each["id"] for each in plan.effects if not is_contained(definition, each["id"])]
     return plan
 
@@ -104,9 +117,24 @@ def _add_effects(plan: Plan, records: list[Record], first: int) -> None:
                 "key": data["key"],
                 "timeout": data.get("timeout"),
                 "generation": effect.prepared.generation,
+                "number": data.get("number", 0),
+                "happened": effect.happened,
                 "reusable": all(each in plan.calls for each in places),
             }
         )
+
+
+def _add_keys(plan: Plan, records: list[Record], first: int, kept: State, end: State) -> None:
+    """What keys must not be mistaken for in the lineage (language page, Idempotency keys): how often actions were
+    compensated, and what was sent under which key."""
+    plan.compensated = {
+        id_: count for id_, count in end.compensated.items() if count > (kept.compensated.get(id_) or 0)
+    }
+    ended = ended_keys(records, first)
+    for name, arguments in end.keys.items():
+        if name not in kept.keys or name in ended:
+            action, _, key = name.partition(" ")
+            plan.keys.append({"action": action, "key": key, "arguments": arguments, "ended": name in ended})
 
 
 class _Places:

@@ -11,7 +11,7 @@ from sim_runtime.core.frames import EMPTY, State
 from sim_runtime.history.legal import taken
 from sim_runtime.history.load import History, load_history
 from sim_runtime.history.records import Record
-from sim_runtime.history.refusal import WITHHELD, Refusal, Refused, is_withheld
+from sim_runtime.history.refusal import WITHHELD, Refusal, Refused, is_withheld, refused_from
 
 #: The text that stands for a withheld identifier while a history is folded: it is compared, never shown.
 _TOKEN: Final = "\x00withheld"
@@ -63,8 +63,7 @@ def refuse_empty(history: History) -> None:
 def refusal_at(record: Record, reason: str, message: str, missing: tuple[str, ...] = ()) -> Refusal:
     """The refusal of a history from a record on; ``message`` has no full stop."""
     boundary: dict[str, Any] = {"seq": record.seq, "kind": record.kind, "path": record.path}
-    place = f"record {record.seq} (`{record.kind}` at `{record.path}`)"
-    return Refusal(reason, boundary, f"The history cannot be used from {place} on: {message}.", missing)
+    return refused_from(boundary, reason, message, missing)
 
 
 def _with_tokens(record: Record) -> Record:

@@ -17,7 +17,7 @@ from analyzer.workspace.project import project_for
 from sim_runtime.history.header import Header
 from sim_runtime.history.load import read_header
 from sim_runtime.history.refusal import Refusal, Refused
-from sim_runtime.replay.divergence import CAUSES
+from sim_runtime.replay.divergence import INVALIDATED, PINS
 from sim_runtime.replay.many import Result, evaluate_files
 from sim_runtime.replay.structure import own_path, step_at
 from sim_runtime.simulation import CannotSimulate, Prepared, prepare
@@ -70,7 +70,7 @@ def history_findings(
             continue
         name = prepared.workflow.name
         own = [path for path, each in headers.items() if name in (each.workflow, *each.pins["children"])]
-        results = evaluate_files(own, prepared, jobs, progress)
+        results = evaluate_files(own, prepared, jobs, progress, going_on=True)
         found.setdefault(file, []).extend(_findings(results, prepared))
     return found
 
@@ -101,10 +101,10 @@ def _diverges(result: Result, prepared: Prepared) -> Finding:
     told = result.divergence
     at = f" at `{told['path']}`" if told["path"] else ""
     changes = f" What changed: {'; '.join(result.changes)}." if result.changes else ""
+    what = "cannot go on under" if told["cause"] == PINS else "comes out differently on"
     message = (
-        f"The recorded run `{result.run}` comes out differently on this file, from record {told['seq']} "
-        f"(`{told['kind']}`{at}) on: {CAUSES[told['cause']]}.{changes} Let it end on the definition that it pinned, or "
-        "start a successor run."
+        f"The recorded run `{result.run}` {what} this file, from record {told['seq']} (`{told['kind']}`{at}) on: "
+        f"{INVALIDATED[told['cause']]}.{changes} Let it end on the definition that it pinned, or start a successor run."
     )
     place = result.span or _name_span(prepared)
     line = told["seq"] + 1

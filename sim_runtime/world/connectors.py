@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from analyzer.model.nodes import Workflow, all_steps
 from analyzer.workspace.manifests import ActionDecl
@@ -38,6 +38,21 @@ class _Line:
     path: str
     count: int = 0
     invocations: int = 0
+
+
+class PastCall(NamedTuple):
+    """A call that was made before a world was."""
+
+    action: str
+    idempotency: str
+    key: str | None
+    arguments: Json
+    path: str
+
+    @property
+    def identity(self) -> Identity | None:
+        """What makes it the same effect as another one."""
+        return identity_of(self.action, self.idempotency, self.key, self.arguments)
 
 
 class _Unknown:
@@ -109,17 +124,18 @@ class SimulatedWorld:
             self._take_effect(call, identity, line, answer)
         return answer
 
-    def remember(self, action: str, idempotency: str, key: str | None, arguments: Json, result: Json) -> None:
-        """An effect that took place before this world was made, with its result: the same call is no new one."""
-        identity = identity_of(action, idempotency, key, arguments)
+    def remember(self, made: PastCall, result: Json) -> None:
+        """An effect that took place before this world was made, with its result (or ``UNKNOWN``): the same call is no
+        new one."""
+        identity = made.identity
         if identity is not None:
             self._took[identity] = result
+        self._begin_anew(made.action, made.path, made.arguments)
 
-    def forget(self, action: str, idempotency: str, key: str | None, arguments: Json) -> None:
-        """Such an effect was ended by its compensation."""
-        identity = identity_of(action, idempotency, key, arguments)
-        if identity is not None:
-            self._took.pop(identity, None)
+    def remember_undo(self, undone: PastCall, undo: PastCall, result: Json) -> None:
+        """A compensation that took effect before this world was made: what it ended is a new effect when it comes."""
+        self.remember(undo, result)
+        self._end(undone.action, undone.path, undone.key, undone.arguments, undo.identity)
 
     def count_calls(self, path: str, times: int) -> None:
         """So many calls at a step path were answered before this world was made: numbers go on from there."""
@@ -147,19 +163,23 @@ class SimulatedWorld:
         if identity is not None:
             self._took[identity] = answer.result if answer.kind == _SUCCESS else UNKNOWN
         if self._undos:
-            self._begin_anew(call)
+            self._begin_anew(call.action, call.path, call.arguments)
         undone = call.undoes
         if undone is not None:
-            self._took.pop(("arguments", undone.action, _text(undone.arguments)), None)
-            if undone.key is not None:
-                self._took.pop(("key", undone.action, undone.key), None)
-            if identity is not None:
-                self._undos.setdefault(("path", undone.action, undone.path), []).append(identity)
-                self._undos.setdefault(("arguments", undone.action, _text(undone.arguments)), []).append(identity)
+            self._end(undone.action, undone.path, undone.key, undone.arguments, identity)
 
-    def _begin_anew(self, call: Call) -> None:
+    def _end(self, action: str, path: str, key: str | None, arguments: Json, undo: Identity | None) -> None:
+        """An effect was ended by its undo."""
+        self._took.pop(("arguments", action, _text(arguments)), None)
+        if key is not None:
+            self._took.pop(("key", action, key), None)
+        if undo is not None:
+            self._undos.setdefault(("path", action, path), []).append(undo)
+            self._undos.setdefault(("arguments", action, _text(arguments)), []).append(undo)
+
+    def _begin_anew(self, action: str, path: str, arguments: Json) -> None:
         """What was undone takes effect again: the undo of that is an effect of its own."""
-        for before in (("path", call.action, call.path), ("arguments", call.action, _text(call.arguments))):
+        for before in (("path", action, path), ("arguments", action, _text(arguments))):
             for identity in self._undos.pop(before, ()):
                 self._took.pop(identity, None)
 

@@ -84,7 +84,7 @@ def _unfired(found: Continuation) -> bool:
 def report_text(found: Continuation, report: dict[str, Any], colour: ColourChoice) -> str:
     """What was taken over, what not, and what the run came to."""
     from sim_runtime.history.paths import shown_path as paths
-    from sim_runtime.replay.divergence import CAUSES
+    from sim_runtime.replay.divergence import INVALIDATED
     from workfile_cli.run import text_report_of
 
     style = styler(colour)
@@ -96,15 +96,9 @@ def report_text(found: Continuation, report: dict[str, Any], colour: ColourChoic
     lines.append(f"  reused    {_listed(report['reused'])}")
     if invalidated is not None:
         place = f" at `{invalidated['path']}`" if invalidated["path"] else ""
-        words = {
-            "pins": "it was made under another version of a connector, overlay or time zone data",
-            "absent": "a recovery superseded it, and that recovery is not taken over",
-            **CAUSES,
-        }
         cause = invalidated["cause"]
-        lines.append(
-            f"  invalid   record {invalidated['seq']}, `{invalidated['kind']}`{place}, {cause}: {words[cause]}"
-        )
+        words = f"{cause}: {INVALIDATED[cause]}"
+        lines.append(f"  invalid   record {invalidated['seq']}, `{invalidated['kind']}`{place}, {words}")
         lines.append(f"  discarded {_numbers(report['discarded'])}")
     for each in found.plan.effects:
         state = "may be taken over" if each["reusable"] else "is not taken over"

@@ -108,7 +108,8 @@ def _run_line(run: RunImpact, colour: ColourChoice) -> str:
     where = ""
     if run.divergence is not None:
         told = run.divergence
-        where = f"record {told['seq']}, {told['cause']} at `{told['path']}`"
+        place = f" at `{told['path']}`" if told["path"] else ""
+        where = f"record {told['seq']}, {told['cause']}{place}"
     elif run.refusal is not None:
         where = run.refusal["message"]
     held = f"; held at {_names(run.holds)}" if run.holds else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from analyzer.shown import shown_path
-from workfile_cli.console import ColourChoice, write_result
+from workfile_cli.console import ColourChoice, note, write_result
 from workfile_cli.history.shared import Format, history_files, refusal_text, reporting, write_json
 from workfile_cli.main import EXIT_FINDINGS, EXIT_OK
 from workfile_cli.progress import LazyProgress
@@ -54,6 +54,11 @@ def reevaluate(
         write_json({"version": 1, "operation": "reevaluate", "histories": found})
     else:
         write_result(report_text(results, colour))
+        spliced = sum(each.spliced for each in results)
+        if spliced:
+            what = "1 history was" if spliced == 1 else f"{spliced:,} histories were"
+            words = "made under another version of a connector, overlay or time zone data"
+            note(f"{what} {words}; such a run does not go on under this file as it is (`workfile history impact`)")
     return EXIT_OK if all(each.outcome == "compatible" for each in results) else EXIT_FINDINGS
 
 

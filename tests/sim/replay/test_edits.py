@@ -122,6 +122,7 @@ def judge_continuation(told: Json, history: History, other: Any, wanted: Json, f
         "clock": report["clock"]["now"],
         "effects": {each["path"]: each["count"] for each in report["effects"]},
         "calls": [each["path"] for each in report["calls"]],
+        "keys": {each["path"]: each["key"].partition(":")[2] or each["key"] for each in report["calls"] if each["key"]},
         "holds": [each["path"] for each in report["holds"]],
         "invalidated": invalidated and {name: invalidated[name] for name in ("kind", "path", "cause")},
         "superseded_reused": bool(superseded & reused),

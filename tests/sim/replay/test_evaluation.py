@@ -10,8 +10,9 @@ import pytest
 from sim_runtime import replay
 from sim_runtime.core.inputs import Proceed, Start
 from sim_runtime.history.load import read_history
+from sim_runtime.history.records import INVALIDATIONS
 from sim_runtime.replay.comparing import same
-from sim_runtime.replay.divergence import CAUSES
+from sim_runtime.replay.divergence import CAUSES, INVALIDATED
 from sim_runtime.replay.inputs import input_of, transactions
 from sim_runtime.replay.structure import compare
 from tests.sim.lab import (
@@ -272,3 +273,7 @@ def test_what_changed_in_a_file_is_told_step_by_step() -> None:
     assert '`lab.pay` of the step `b` was `{}` and is `{"n": 1}`' in words
     assert "the step `c` stands in another place" in words or "the step `b` stands in another place" in words
     assert compare(old, old) == []
+
+
+def test_causes_have_the_same_names_in_records_and_reports() -> None:
+    assert tuple(INVALIDATED) == INVALIDATIONS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,45 @@ def test_a_baseline_keeps_what_other_calls_find(folder: Path, capsys: pytest.Cap
         call(*histories)
         call(*histories, "--write-baseline")
         assert (folder / "base.json").read_bytes() == before
+
+
+@pytest.mark.requirement("R-CON-12")
+def test_a_connector_of_another_version_is_told_by_all_that_ask_whether_a_run_goes_on(folder: Path) -> None:
+    """Deciding anew comes out the same; a run under way does not go on with what the other version made."""
+    connector = folder / "connectors" / "shop.connector.yaml"
+    old = folder.parent / f"{folder.name}-old"
+    shutil.copytree(folder, old)
+    connector.write_text(connector.read_text().replace("version: 1.0.0", "version: 1.1.0"))
+    code, found = check("order.workfile.yaml", "--histories", "histories")
+    assert (code, [each["rule"] for each in found]) == (1, ["history-diverges"])
+    assert "cannot go on under this file, from record" in found[0]["message"]
+    assert "another version of a connector" in found[0]["message"]
+    shown = invoked("impact", str(old / "order.workfile.yaml"), "order.workfile.yaml", "--histories", "histories")
+    (told,) = shown["histories"]
+    assert (told["class"], told["divergence"]["cause"]) == ("unsafe", "pins")
+    connectors = [each for each in shown["changes"] if each["key"] == "connector shop"]
+    assert [each["runs"] for each in connectors] == [[told["run"]]]
+    done = CliRunner().invoke(cli, ["history", "reevaluate", "histories", "--definition", "order.workfile.yaml"])
+    assert "1 history was made under another version of a connector" in done.stderr
+    assert "1 compatible" in done.stdout
+    assert invoked("continue", HISTORY, "--definition", "order.workfile.yaml")["invalidated"]["cause"] == "pins"
+
+
+def test_an_overlay_that_comes_is_a_change_of_impact(folder: Path) -> None:
+    old = folder.parent / f"{folder.name}-old"
+    shutil.copytree(folder, old)
+    (folder / "shop.overlay.yaml").write_text("overlay: shop\nactions: { charge: { description: paid } }\n")
+    listed = "connectors: { shop: { manifest: connectors/shop.connector.yaml, overlay: shop.overlay.yaml } }\nsteps:"
+    change(folder, "steps:", listed)
+    shown = invoked("impact", str(old / "order.workfile.yaml"), "order.workfile.yaml", "--histories", "histories")
+    (told,) = [each for each in shown["changes"] if each["key"] == "overlay shop"]
+    assert (told["old"], len(told["runs"])) == (None, 1)
+
+
+def invoked(*arguments: str) -> dict[str, Any]:
+    """What ``workfile history`` prints as JSON."""
+    forget_projects()
+    done = CliRunner().invoke(cli, ["history", *arguments, "--format", "json"], standalone_mode=False)
+    assert done.exception is None, done.exception
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

@@ -14,6 +14,7 @@ from sim_runtime import replay
 from sim_runtime.driver.protocol import Answer, Call
 from sim_runtime.history.chain import lines_of
 from sim_runtime.history.encoding import record_json
+from sim_runtime.history.header import Header
 from sim_runtime.history.load import read_history
 from sim_runtime.history.redact import redacted
 from sim_runtime.history.refusal import Refused
@@ -80,7 +81,7 @@ def with_data(kind: str, path: str | None = None, **data: Any) -> Callable[[list
     return lambda parsed: parsed[at(parsed, kind, path)]["data"].update(data)
 
 
-def with_field(kind: str, path: str | None = None, **fields: Any) -> Callable[[list[Json]], None]:
+def with_field(kind: str, path: str | None = None, /, **fields: Any) -> Callable[[list[Json]], None]:
     return lambda parsed: parsed[at(parsed, kind, path)].update(fields)
 
 
@@ -129,6 +130,117 @@ def test_a_transition_that_cannot_be(name: str) -> None:
     assert told["reason"] == "inconsistent", told
     assert told["boundary"]["kind"] == kind
     assert str(told["boundary"]["seq"]) in told["message"]
+
+
+UNDONE = """
+steps:
+  - g:
+      wf.group:
+        - a: { lab.pay: { step: a }, undo: { lab.refund: { v: "{{ a.value }}" } } }
+        - x: { lab.pay: { step: x }, timeout: 1m, retry: { attempts: 2 }, undo: { lab.refund: { v: "{{ x.value }}" } } }
+        - y: { lab.get: {}, catch: [ { codes: [busy] } ] }
+      recovery: { redo: whole_group, stop_after: { failures: 1, within: 1h }, then: hold }
+"""
+#: As ``ILLEGAL``, of a run that compensated and is held, and which reason the refusal has.
+ILLEGAL_UNDONE: dict[str, tuple[Callable[[list[Json]], None], str, str]] = {
+    "an undo that another one's intent was for": (
+        with_field("compensation.dispatched", "g.x.(undo)", path="g.a.(undo)"),
+        "compensation.dispatched",
+        "inconsistent",
+    ),
+    "an undo of another step": (
+        with_data("compensation.prepared", "g.x.(undo)", of="g.a"),
+        "compensation.prepared",
+        "inconsistent",
+    ),
+    "an undo that was counted before": (
+        with_data("compensation.prepared", "g.x.(undo)", number=0),
+        "compensation.prepared",
+        "inconsistent",
+    ),
+    "a keyed call without a key": (with_data("action.prepared", "g.a", key=None), "action.prepared", "inconsistent"),
+    "a recovery from nothing": (with_data("recovery.decided", "g", code=None), "recovery.decided", "inconsistent"),
+    "a failure without a code": (with_data("action.failed", "g.y", code=None), "action.failed", "inconsistent"),
+    "a redo that there is not": (with_data("recovery.decided", "g", redo="some"), "recovery.decided", "inconsistent"),
+    "a recovery that nobody authorized": (
+        with_data("recovery.decided", "g", authorized_by="dana"),
+        "recovery.decided",
+        "inconsistent",
+    ),
+    "compensations in another order": (
+        with_data("history.superseded", "g", undo=["g.a", "g.x"]),
+        "history.superseded",
+        "inconsistent",
+    ),
+    "another call in the second attempt": (
+        lambda parsed: parsed[
+            [n for n, each in enumerate(parsed) if each.get("kind") == "action.prepared" and each["path"] == "g.x"][1]
+        ]["data"].update(arguments={"step": "z"}),
+        "action.prepared",
+        "inconsistent",
+    ),
+    "a deadline that was not prepared": (
+        with_data("action.dispatched", "g.x", deadline="2026-01-01T09:00:00Z"),
+        "action.dispatched",
+        "inconsistent",
+    ),
+    "a retry for no reason": (with_data("retry.scheduled", "g.x", source="luck"), "retry.scheduled", "inconsistent"),
+    "a failure of another step": (with_data("step.failed", "g.y", failed="g.a"), "step.failed", "inconsistent"),
+    "a hold that is elsewhere": (with_data("run.held", "", holds=["g.x"]), "run.held", "inconsistent"),
+    "a decision that there is not": (with_data("hold.entered", "g", allowed=["wait"]), "hold.entered", "inconsistent"),
+    "a lineage that is not told of": (with_data("run.accepted", "", key_run="run-1"), "run.accepted", "inconsistent"),
+    "another start": (
+        with_data("run.started", "", started_at="2026-01-01T09:00:00Z"),
+        "run.started",
+        "inconsistent",
+    ),
+}
+
+
+@pytest.mark.requirement("R-GEN-02", "R-GEN-03")
+@pytest.mark.parametrize("name", ILLEGAL_UNDONE)
+def test_a_compensation_that_cannot_be(name: str) -> None:
+    done = run(UNDONE, {"g.x": [fail("busy"), ok()], "g.y": [fail("broken")]})
+    assert done.status == "held"
+    sound = lines_of_run(done, UNDONE)
+    assert replay.reconstruct(read_history(sound)).state == done.state
+    change, kind, reason = ILLEGAL_UNDONE[name]
+    told = refusal(rechained(sound, change))
+    assert (told["reason"], told["boundary"]["kind"]) == (reason, kind), told
+
+
+def test_the_run_itself_has_no_path_in_a_refusal() -> None:
+    message = refusal(rechained(lines(), twice("run.started")))["message"]
+    assert "from record 3 (`run.started` of the run) on: " in message
+    message = refusal(rechained(lines(), with_data("run.accepted", "", seed="x")))["message"]
+    assert "from record 1 (`run.accepted` of the run) on: " in message
+
+
+def test_a_path_that_is_not_that_of_its_identity() -> None:
+    text = "initial: s\nstates: { s: { final: true, steps: [ { a: { lab.put: {} } } ] } }"
+    told = refusal(rechained(lines_of_run(run(text), text), with_field("action.prepared", "s.a", path="s.b")))
+    assert (told["reason"], told["boundary"]["path"]) == ("inconsistent", "s.b")
+
+
+def test_a_late_result_of_a_call_that_never_left() -> None:
+    text = (
+        "steps: [ { a: { lab.send: {}, timeout: 1s, on_unknown: fail, on_fail: continue } }, { w: { wf.wait: 1h } } ]"
+    )
+    sound = lines_of_run(run(text, {"a": [ok(latency=5_000_000)]}), text)
+    told = refusal(rechained(sound, with_data("late_result.recorded", "a", dispatch=2)))
+    assert (told["reason"], told["boundary"]["kind"]) == ("inconsistent", "late_result.recorded")
+
+
+def test_a_recovery_from_a_state_that_no_route_leads_out_of() -> None:
+    """The failed step is then the state's entry, which fails as a list does."""
+    text = """
+recovery: { redo: whole_group, stop_after: { failures: 1, within: 1h }, then: fail }
+initial: s
+states: { s: { steps: [ { a: { lab.put: {} } } ], routes: [ { when: "{{ a.value == 'never' }}", to: t } ] }, t: { final: true, steps: [ { b: { lab.put: {} } } ] } }
+"""
+    done = run(text)
+    assert "recovery.decided" in {each.kind for each in done.records}
+    assert replay.reconstruct(history_of(done, text)).state == done.state
 
 
 @pytest.mark.requirement("R-GEN-03")
@@ -220,8 +332,36 @@ def test_effects_that_a_successor_did_not_take_over_are_redacted_too() -> None:
         lab.MANIFEST = before
     told = next(each["data"] for each in kept if each["kind"] == "boundary.invalidated")
     assert told["effects"][0]["arguments"] == {"pin": {"$withheld": "arguments"}}
+    assert "keys" not in told  # nothing was keyed
     again = read_history([line.encode() for line in lines_of(found.header, kept)])
     assert replay.reconstruct(again).json()["status"] == "held"
+
+
+def test_arguments_under_keys_of_a_run_before_are_redacted_too() -> None:
+    """Also where the connector that says what is sensitive is not used any more: then nothing of them is shown."""
+    manifest = "input: { type: object, properties: { pin: { type: integer, sensitive: true }, n: { type: integer } } }"
+    text = "steps: [ { a: { lab.put: {} } }, { s: { lab.secret: { pin: 7, n: 3 } } } ]"
+    other = "steps: [ { a: { lab.put: { n: 1 } } }, { s: { lab.secret: { pin: 7, n: 3 } } } ]"
+    from tests.sim import lab
+
+    before = lab.MANIFEST
+    try:
+        lab.MANIFEST = before.replace(
+            "  void:", f"  secret: {{ effect: write, idempotency: keyed, {manifest} }}\n  void:"
+        )
+        history = history_of(run(text), text)
+        found = replay.continue_(history, prepared_of(other))
+        kept = redacted(found.header, map(record_json, found.run.records))
+        told = next(each["data"]["keys"] for each in kept if each["kind"] == "boundary.invalidated")
+        assert [each["arguments"] for each in told] == [{"pin": {"$withheld": "arguments"}, "n": 3}]
+        pins = {**found.header.pins, "manifests": {}}
+        kept = redacted(
+            Header(found.header.run, "test", pins, found.header.lineage), map(record_json, found.run.records)
+        )
+    finally:
+        lab.MANIFEST = before
+    told = next(each["data"]["keys"] for each in kept if each["kind"] == "boundary.invalidated")
+    assert [each["arguments"] for each in told] == [{"$withheld": "arguments"}]
 
 
 def test_a_late_result_is_never_used_and_may_be_withheld() -> None:
