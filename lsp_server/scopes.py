@@ -29,9 +29,9 @@ class _Recorder(ExpressionTyper):
 
     seen: dict[int, tuple[Scalar, Env]]
 
-    def scalar_type(self, scalar: Scalar, env: Env) -> Type:
+    def scalar_type(self, scalar: Scalar, env: Env, wanted: Type | None = None) -> Type:
         self.seen[id(scalar)] = (scalar, env)
-        return super().scalar_type(scalar, env)
+        return super().scalar_type(scalar, env, wanted)
 
 
 class RecordingTyper(WorkflowTyper):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from client import Client, Failed
-from conftest import INPUTS, Folder
+from tests.dap.conftest import INPUTS, Folder
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import INPUTS, Folder
+from tests.dap.conftest import INPUTS, Folder
 from driver import Driver
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from client import Client, Failed
-from conftest import INPUTS, MAIN, Folder
+from tests.dap.conftest import INPUTS, MAIN, Folder
 
 from sim_runtime.simulation import Changes, prepare
 

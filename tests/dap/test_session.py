@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from client import Client, Failed
-from conftest import INPUTS, Folder
+from tests.dap.conftest import INPUTS, Folder
 
 from analyzer.shown import shown_path
 from lsp_server.dap.console import COMMANDS
