@@ -181,3 +181,13 @@ class Template:
     def interpolations(self) -> list[Interpolation]:
         """The ``{{ }}`` parts in order."""
         return [part for part in self.parts if isinstance(part, Interpolation)]
+
+    def unread(self) -> Template:
+        """The same without its expressions: what stands for a template that does not parse."""
+        parts = [
+            Interpolation(part.start, part.end, Bad(part.expr.start, part.expr.end))
+            if isinstance(part, Interpolation)
+            else part
+            for part in self.parts
+        ]
+        return Template(parts, self.problems, self.whole)

@@ -195,7 +195,28 @@ class Narrowing:
         if not isinstance(expr, Member):
             return facts
         parent = self.type_of(expr.target, env)
+        if parent.kind == "union":
+            return _one_form(facts, key, type_, parent)
         return _together(facts, key[:-1], parent) if parent.ways else facts
+
+
+def _one_form(facts: Facts, key: Key, type_: Type, parent: Type) -> Facts | None:
+    """What is known of a value that has one of several forms once one of its members is known; None: none is left."""
+    left = [form for form in parent.options if _may_have(form, key[-1], type_)]
+    if len(left) == len(parent.options):
+        return facts
+    found = join_all(left)
+    if parent.nullable:
+        found = _with_reasons(found, parent)
+    return None if not left else set_fact(facts, key[:-1], found.with_doubt(parent.doubt))
+
+
+def _may_have(form: Type, name: str, type_: Type) -> bool:
+    """Whether a member of a form can have a value of a type; one that is not declared is there in open forms only."""
+    field = form.fields.get(name)
+    if field is None:
+        return form.kind != "object" or not form.closed
+    return meet(field_type(field, name), type_).kind != "never"
 
 
 def _together(facts: Facts, root: Key, parent: Type) -> Facts | None:
@@ -269,10 +290,11 @@ def meet(type_: Type, wanted: Type) -> Type:
     if wanted.kind == "any" or type_.kind == "never":
         return type_
     if type_.kind == "any":
-        return NEVER if type_.closed and not type_.nullable and wanted.kind == "null" else wanted
+        known = type_.closed and not type_.nullable
+        return NEVER if known and wanted.kind == "null" else wanted.with_doubt(type_.doubt)
     if type_.kind == "null" or wanted.kind == "null":
         return NULL if type_.may_be_null and wanted.may_be_null else NEVER
-    inner = _meet_not_null(type_.not_null(), wanted.not_null())
+    inner = _meet_not_null(type_.not_null(), wanted.not_null()).with_doubt(type_.doubt)
     if type_.nullable and wanted.nullable:
         return NULL if inner.kind == "never" else _with_reasons(inner, type_)
     return inner
@@ -308,7 +330,7 @@ def without(type_: Type, value: Any) -> Type:
     rest = tuple(each for each in known if each != value or isinstance(each, bool) != isinstance(value, bool))
     if len(rest) == len(known):
         return type_
-    inner = Type(type_.kind, values=rest) if rest else NEVER
+    inner = Type(type_.kind, values=rest, doubt=type_.doubt) if rest else NEVER
     if not type_.nullable:
         return inner
     return NULL if inner.kind == "never" else _with_reasons(inner, type_)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
-from analyzer.expressions.ast import Binary, Expr, Filter, Literal, Member
+from analyzer.expressions.absorbing import default_for
+from analyzer.expressions.ast import Binary, Expr, Filter, Index, Literal, Member
 from analyzer.expressions.filters import FILTERS
 from analyzer.expressions.narrowing import meant
-from analyzer.expressions.types import Reason, Type, because, describe
+from analyzer.expressions.types import Reason, Type, because, constant, describe
 from analyzer.language.suggest import hint, nearest
 from analyzer.language.words import shown
 from analyzer.model.problems import EditDraft, FixDraft, Place, Problem, Problems, as_place
-from analyzer.syntax.nodes import Scalar
+from analyzer.syntax.nodes import Node, Scalar
 from analyzer.syntax.scalars import offset_in_source
 from analyzer.syntax.source import Source
 
@@ -20,6 +21,10 @@ from analyzer.syntax.source import Source
 _UNSAID_WHEN_DEAD: Final = frozenset(
     {"nullable-access", "nullable-value", "needless-guard", "always-true", "never-true"}
 )
+
+
+#: What is said of a member that is only bound later, and where it is.
+Unbound: TypeAlias = "tuple[str, list[tuple[Node | Place, str]]]"
 
 
 class Site:
@@ -45,21 +50,37 @@ class Site:
 class Reports:
     """Reports about the expressions of one file.
 
-    ``may_fault`` collects whether what was typed since it was cleared can fault. ``dead`` is above 0 while what is
-    typed is never reached, ``quiet`` while nothing is to be said. ``held`` takes what is needless as long as it is
-    not known whether that is to be told; while ``only_needless`` nothing else is.
+    ``may_fault`` collects whether what was typed since it was cleared can fault, ``faults`` counts errors. ``dead`` is
+    above 0 while what is typed is never reached, ``quiet`` while nothing is to be said. ``held`` takes what is needless
+    as long as it is not known whether that is to be told; while ``only_needless`` nothing else is. ``wanted`` is the
+    type that is wanted of the string that is typed, None when that is not known. ``unbound`` tells of a member that is
+    only bound later.
     """
 
-    __slots__ = ("dead", "held", "may_fault", "only_needless", "problems", "quiet", "source")
+    __slots__ = (
+        "dead",
+        "faults",
+        "held",
+        "may_fault",
+        "only_needless",
+        "problems",
+        "quiet",
+        "source",
+        "unbound",
+        "wanted",
+    )
 
     def __init__(self, source: Source, problems: Problems) -> None:
         self.source = source
         self.problems = problems
         self.may_fault = False
+        self.faults = 0
         self.dead = 0
         self.quiet = 0
         self.held: list[Problem] | None = None
         self.only_needless = False
+        self.wanted: Type | None = None
+        self.unbound: Callable[[Member], Unbound | None] | None = None
 
     def report(
         self,
@@ -75,6 +96,7 @@ class Reports:
         needless = rule == "needless-guard"
         if not needless:
             self.may_fault = True
+            self.faults += not self.quiet and rule not in ("always-true", "never-true")
         if self.only_needless and not needless:
             return
         if self.quiet or (self.dead and rule in _UNSAID_WHEN_DEAD):
@@ -132,10 +154,7 @@ class Reports:
         verb = "is always null here" if type_.kind == "null" else "may be null"
         fixes: tuple[FixDraft, ...] = ()
         if member is not None and type_.kind != "null":
-            at = site.scalar.text.rfind(".", target.end, member.name_start)
-            if at >= 0:
-                first, _ = site.span(at, at + 1)
-                fixes = (FixDraft("Use `?.`", "unsafe", (EditDraft(first, first, "?"),)),)
+            fixes = self._optional_link(target, member, site)
         where = target if member is None else (target.start, member.name_end)
         self.report(
             "nullable-access",
@@ -146,7 +165,29 @@ class Reports:
             fixes=fixes,
         )
 
+    def _optional_link(self, target: Expr, member: Member, site: Site) -> tuple[FixDraft, ...]:
+        """`?.` in place of `.`, where null may come out, or with a default that is likely meant."""
+        text = site.scalar.text
+        found = default_for(text, member, self.wanted)
+        at = text.rfind(".", target.end, member.name_start)
+        if at < 0 or found is None:
+            return ()
+        end, default = found
+        first, _ = site.span(at, at + 1)
+        edits = [EditDraft(first, first, "?")]
+        if default:
+            last = site.span(end - 1, end)[1]
+            edits.append(EditDraft(last, last, default))
+        return (FixDraft(f"Use `?.` with `{default.strip()}`" if default else "Use `?.`", "unsafe", tuple(edits)),)
+
     def unknown_member(self, expr: Member, target: Type, site: Site) -> None:
+        later = self.unbound(expr) if self.unbound is not None else None
+        if later is not None:
+            self.may_fault = True
+            if not self.quiet and not self.only_needless:
+                span = site.span(expr.name_start, expr.name_end)
+                self.problems.report("used-before-bound", span, later[0], related=later[1])
+            return
         names = list(target.fields)
         near = nearest(expr.name, names)
         if target.kind in ("string", "list") and expr.name in ("length", "size", "count"):
@@ -163,6 +204,36 @@ class Reports:
             first, last = site.span(expr.name_start, expr.name_end)
             fixes = (FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(first, last, near),)),)
         self.report("unknown-member", (expr.name_start, expr.name_end), site, message, fixes=fixes)
+
+    def forms_with(
+        self, name: str, target: Type, expr: Member | Index, where: tuple[int, int], site: Site
+    ) -> tuple[Type, ...]:
+        """The forms of a value that have a member; reports that there is not one in every form."""
+        forms = target.options
+        having = tuple(form for form in forms if name in form.fields or form.additional is not None)
+        if len(having) == len(forms) or any(form.kind != "object" for form in forms):
+            return forms
+        if not name:
+            return ()
+        if not having:
+            every = Type("object", fields={each: field for form in forms for each, field in form.fields.items()})
+            if isinstance(expr, Member):
+                self.unknown_member(expr, every, site)
+            else:
+                self.unknown_index(expr.index, name, every, site)
+            return ()
+        text = shown(site.scalar.text[expr.target.start : expr.target.end])
+        tag = _tag_of(having, [form for form in forms if form not in having])
+        if tag is None:
+            common = [each for each in forms[0].fields if all(each in form.fields for form in forms)]
+            rest = f": read what every form has, {', '.join(f'`{each}`' for each in common[:12])}." if common else "."
+            message = f"Not every form of `{text}` has `{name}`, and no member tells which one it is{rest}"
+        else:
+            first = describe(constant(next(value for form in having for value in form.fields[tag].type.values or ())))
+            test = f"{text}.{tag} == {first}"
+            message = f"Not every form of `{text}` has `{name}`: test which one it is first, as in `{test}`."
+        self.report("unknown-member", where, site, message)
+        return having
 
     def unknown_index(self, expr: Expr, name: str, target: Type, site: Site) -> None:
         """Report a constant index that no member has."""
@@ -208,3 +279,15 @@ class Reports:
         fault = self.may_fault
         self.report(rule, expr, site, f"This is always {str(truth).lower()}: {reason}.{advice}", fixes=fixes)
         self.may_fault = fault
+
+
+def _tag_of(having: Iterable[Type], others: Iterable[Type]) -> str | None:
+    """A member that every form has and whose constants tell some forms from the others."""
+    forms, rest = [*having], [*others]
+    for name in forms[0].fields:
+        fields = [form.fields.get(name) for form in (*forms, *rest)]
+        if all(field is not None and field.type.values and not field.optional for field in fields):
+            own = {value for form in forms for value in form.fields[name].type.values or ()}
+            if all(own.isdisjoint(form.fields[name].type.values or ()) for form in rest):
+                return name
+    return None

@@ -101,6 +101,13 @@ def set_fact(facts: Facts, key: Key, type_: Type) -> Facts:
     return {**facts, key: type_}
 
 
+def in_doubt(facts: Facts | None, before: Facts) -> Facts | None:
+    """The facts, where those that are not of ``before`` come from something faulty."""
+    if facts is None or facts is before:
+        return facts
+    return {key: type_ if before.get(key) is type_ else type_.with_doubt() for key, type_ in facts.items()}
+
+
 def join_facts(a: Facts | None, b: Facts | None) -> Facts | None:
     """What holds after two ways came together; None is a way that never gets there."""
     if a is None:

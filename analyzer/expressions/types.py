@@ -79,12 +79,14 @@ class Type:
     ``fields``, ``additional`` (type of undeclared fields, or None) and ``closed`` (no undeclared fields) describe
     objects; a closed ``any`` is known not to be null. ``options`` are the members of a union. ``schema`` is the JSON
     Schema whose further constraints literals are checked against, or None. ``ways`` says which fields go together (a
-    wait's ``status`` and ``event``, what a branch binds), or is empty when nothing is known of that.
+    wait's ``status`` and ``event``, what a branch binds), or is empty when nothing is known of that. ``doubt``: that it
+    is not null only follows from something faulty, so no guard is needless for it.
     """
 
     __slots__ = (
         "additional",
         "closed",
+        "doubt",
         "fields",
         "item",
         "kind",
@@ -110,6 +112,7 @@ class Type:
         schema: Mapping[str, Any] | None = None,
         why: tuple[Reason, ...] = (),
         ways: Ways = (),
+        doubt: bool = False,
     ) -> None:
         self.kind = kind
         self.nullable = nullable
@@ -122,6 +125,7 @@ class Type:
         self.schema = schema
         self.why = why
         self.ways = ways
+        self.doubt = doubt
 
     def __repr__(self) -> str:
         return f"<{describe(self)}>"
@@ -135,7 +139,7 @@ class Type:
         if self.nullable and (reason is None or len(self.why) >= 3):
             return self
         copy = self.copy()
-        copy.nullable = True
+        copy.nullable, copy.doubt = True, False
         copy.why = self.why if reason is None else (*self.why, reason)
         return copy
 
@@ -149,6 +153,14 @@ class Type:
         copy.nullable = False
         copy.why = ()
         copy.closed = self.closed or self.kind == "any"
+        return copy
+
+    def with_doubt(self, doubt: bool = True) -> Type:
+        """The same type; in doubt or not, when it is not null."""
+        if self.doubt == doubt or self.may_be_null or self.kind == "never":
+            return self
+        copy = self.copy()
+        copy.doubt = doubt
         return copy
 
     def with_field(self, name: str, field: Field) -> Type:
@@ -171,6 +183,7 @@ class Type:
             schema=self.schema,
             why=self.why,
             ways=self.ways,
+            doubt=self.doubt,
         )
 
     @property
@@ -264,7 +277,7 @@ def same(a: Type, b: Type) -> bool:
     """Equal in everything but the reasons for null."""
     if a is b:
         return True
-    if a.kind != b.kind or a.nullable != b.nullable or a.closed != b.closed:
+    if a.kind != b.kind or a.nullable != b.nullable or a.closed != b.closed or a.doubt != b.doubt:
         return False
     if a.schema is not b.schema and a.schema != b.schema:
         return False
@@ -300,9 +313,11 @@ def join(a: Type, b: Type) -> Type:
     if a.nullable or b.nullable:
         joined = join(a.not_null(), b.not_null())
         copy = joined.copy()
-        copy.nullable = True
+        copy.nullable, copy.doubt = True, False
         copy.why = _merge_reasons(a.why, b.why)
         return copy
+    if a.doubt or b.doubt:
+        return join(a.with_doubt(False), b.with_doubt(False)).with_doubt()
     if a.kind == "any" or b.kind == "any":
         return ANY
     if same(a, b):
@@ -316,7 +331,7 @@ def _join_null(a: Type, b: Type) -> Type:
     if other.kind == "null":
         return other
     copy = other.copy()
-    copy.nullable = True
+    copy.nullable, copy.doubt = True, False
     copy.why = _merge_reasons(other.why, null.why)
     return copy
 
@@ -523,6 +538,9 @@ def _options_meet(a: Type, b: Type) -> bool:
         if "any" in kinds:
             return True
         if kinds != {"integer", "number"}:
+            return False
+        number = a if a.kind == "number" else b
+        if number.values and not any(isinstance(each, int) or each.is_integer() for each in number.values):
             return False
     if a.values is None or b.values is None:
         return True

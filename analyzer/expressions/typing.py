@@ -30,7 +30,7 @@ from analyzer.expressions.narrowing import Narrowing, may_be_settled, single
 from analyzer.expressions.operators import operator_type
 from analyzer.expressions.parser import parse_template
 from analyzer.expressions.reports import Reports, Site
-from analyzer.expressions.scope import NO_FACTS, REFERENCES, Env, Facts, reference_key
+from analyzer.expressions.scope import NO_FACTS, REFERENCES, Env, Facts, in_doubt, reference_key
 from analyzer.expressions.signatures import apply_signature
 from analyzer.expressions.types import (
     ANY,
@@ -97,11 +97,15 @@ class ExpressionTyper(Reports):
                 rule = "limit-exceeded" if isinstance(problem, LimitProblem) else "expression-syntax"
                 self.problems.report(rule, site.span(problem.start, problem.end), sentence(problem.message))
             self.may_fault = True
-            return _unread(template)
+            return template.unread()
         return template
 
-    def scalar_type(self, scalar: Scalar, env: Env) -> Type:
-        """The type of a YAML scalar: a literal, a whole-value interpolation, or joined text."""
+    def scalar_type(self, scalar: Scalar, env: Env, wanted: Type | None = None) -> Type:
+        """The type of a YAML scalar: a literal, a whole-value interpolation, or joined text.
+
+        ``wanted`` is the type of its place, where it is known: repairs must fit there.
+        """
+        self.wanted = wanted
         if scalar.broken:
             return ANY
         if type(scalar.value) is not str:
@@ -136,9 +140,14 @@ class ExpressionTyper(Reports):
         return STRING
 
     def _note_reads(self, template: Template, env: Env, site: Site) -> None:
-        """What a template that does not parse reads counts as read; the rest only follows from its problem."""
-        problems, self.problems, self.silent = self.problems, Problems(), True
-        for part in template.interpolations:
+        """What a template that does not parse reads counts as read; of the parts with a problem no more is said."""
+        parts = template.interpolations
+        faulty = [[each for each in template.problems if part.start <= each.start < part.end] for part in parts]
+        told = sum(map(len, faulty)) == len(template.problems)  # else it is not sure where the parts are
+        problems, quiet = self.problems, Problems()
+        for part, own in zip(parts, faulty, strict=True):
+            self.silent = bool(own) or not told
+            self.problems = quiet if self.silent else problems
             self.infer(part.expr, env, site)
         self.problems, self.silent = problems, False
         self.may_fault = True
@@ -265,11 +274,11 @@ class ExpressionTyper(Reports):
             type_ = self._index(expr, target, index, site)
         else:
             return self.infer(expr, env, site), None
-        if gone or target is LOST or not env.facts:
+        if gone or target is LOST:
             return type_, short
-        key = reference_key(expr, env)
-        fact = env.facts.get(key) if key is not None else None
-        return (type_ if fact is None else fact), short
+        key = reference_key(expr, env) if env.facts else None
+        found = type_ if key is None else env.facts.get(key, type_)
+        return (found.with_doubt() if target.doubt else found), short
 
     def _target(self, expr: Expr, env: Env, site: Site) -> tuple[Type, tuple[Reason, ...] | None]:
         """The target of a member or index; parentheses end its chain, so that null is a value of it."""
@@ -296,7 +305,7 @@ class ExpressionTyper(Reports):
             if target.may_be_null:
                 reasons = target.why
                 return target.not_null(), reasons if short is None else (*short, *reasons)
-            if target.kind not in ("any", "never"):
+            if target.kind not in ("any", "never") and not target.doubt:
                 self.needless_link(expr, site)
             return target, short
         if target.may_be_null:
@@ -309,7 +318,8 @@ class ExpressionTyper(Reports):
             self.may_fault = self.may_fault or target.kind == "any"
             return target
         if target.kind == "union":
-            return join_all(self._member(expr, option.not_null(), site) for option in target.options)
+            forms = self.forms_with(expr.name, target, expr, (expr.name_start, expr.name_end), site)
+            return self._of_forms(forms, target, lambda form: self._member(expr, form, site))
         field = target.fields.get(expr.name)
         if field is not None:
             if field.source is not None and not self.quiet:
@@ -322,12 +332,20 @@ class ExpressionTyper(Reports):
             self.unknown_member(expr, target, site)
         return ANY
 
+    def _of_forms(self, forms: tuple[Type, ...], target: Type, read: Callable[[Type], Type]) -> Type:
+        """What is read of some forms of a value: in doubt, when others do not have it."""
+        found = join_all(read(form.not_null()) for form in forms) if forms else ANY
+        return found if len(forms) == len(target.options) else found.with_doubt()
+
     def _index(self, expr: Index, target: Type, index: Type, site: Site) -> Type:
         if target.kind in ("any", "never"):
             self.may_fault = True
             return target
         if target.kind == "union":
-            return join_all(self._index(expr, option.not_null(), index, site) for option in target.options)
+            name, forms = single(index)[1], target.options
+            if isinstance(name, str):
+                forms = self.forms_with(name, target, expr, (expr.index.start, expr.index.end), site)
+            return self._of_forms(forms, target, lambda form: self._index(expr, form, index, site))
         if target.kind not in ("list", "object"):
             self.report(
                 "type-mismatch", expr.target, site, f"`{describe(target)}` has no elements: only lists and maps have."
@@ -402,9 +420,10 @@ class ExpressionTyper(Reports):
         op = expr.op
         if op == "??":
             return self._coalesce(expr.left, expr.right, expr, env, site)
+        faults = self.faults
         left = self.infer(expr.left, env, site)
         if op in ("and", "or"):
-            return self._logical(expr, left, env, site)
+            return self._logical(expr, left, faults, env, site)
         right = self.infer(expr.right, env, site)
         if op in ("==", "!="):
             self._equality(expr, left, right, env, site)
@@ -423,9 +442,11 @@ class ExpressionTyper(Reports):
             self._membership(expr, left, env, site)
         return outcome.type
 
-    def _logical(self, expr: Binary, left: Type, env: Env, site: Site) -> Type:
+    def _logical(self, expr: Binary, left: Type, faults: int, env: Env, site: Site) -> Type:
         self._boolean_operand(expr.left, left, expr.op, site)
         facts = self.narrowing.assume(expr.left, expr.op == "and", env)
+        if self.faults > faults:
+            facts = in_doubt(facts, env.facts)
         self._infer_under(facts, expr.right, env, site, expr.op)
         return BOOLEAN
 
@@ -450,17 +471,17 @@ class ExpressionTyper(Reports):
         if left.kind == "any" and not left.nullable:
             return ANY
         if not left.may_be_null:
-            if left.kind != "never":
+            if left.kind != "never" and not left.doubt:
                 text = shown(site.scalar.text[left_expr.start : left_expr.end])
                 end = right_expr.end
                 if isinstance(whole, Filter):  # its own closing parenthesis; the span may hold one around it too
                     end = max(end, site.scalar.text.find(")", end) + 1)
                 fixes = self.replace(site, left_expr.end, end, "", "Remove the default")
-                if isinstance(right_expr, Bad) or _span_text(site, whole).count("\n"):
+                if isinstance(right_expr, Bad) or "\n" in site.scalar.text[whole.start : whole.end]:
                     fixes = ()
                 self.report(
                     "needless-guard",
-                    (left_expr.end, end) if isinstance(whole, Filter) else _operator_span(whole),
+                    (whole.op_start, whole.op_end) if isinstance(whole, Binary) else (left_expr.end, end),
                     site,
                     f"`{text}` is never null here: the default is never used.",
                     fixes=fixes,
@@ -481,7 +502,7 @@ class ExpressionTyper(Reports):
     def _equality(self, expr: Binary, left: Type, right: Type, env: Env, site: Site) -> None:
         for operand, other, side in ((expr.left, right, expr.right), (expr.right, left, expr.left)):
             if isinstance(operand, Literal) and operand.value is None:
-                if not other.may_be_null and other.kind not in ("any", "never"):
+                if not other.may_be_null and other.kind not in ("any", "never") and not other.doubt:
                     outcome = "false" if expr.op == "==" else "true"
                     text = shown(site.scalar.text[side.start : side.end])
                     self.report(
@@ -562,20 +583,9 @@ _NOWHERE: Final = _Nowhere()
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "in"})
 
 
-def _unread(template: Template) -> Template:
-    """A template that does not parse, without its expressions."""
-    parts = [
-        Interpolation(part.start, part.end, Bad(part.expr.start, part.expr.end))
-        if isinstance(part, Interpolation)
-        else part
-        for part in template.parts
-    ]
-    return Template(parts, template.problems, template.whole)
-
-
 def present(type_: Type) -> Type:
-    """What is left of a value that should not be null; of one that always is, nothing is known."""
-    return LOST if type_.kind == "null" else type_.not_null()
+    """What is left of a value that should not be null, in doubt; of one that always is, nothing is known."""
+    return LOST if type_.kind == "null" else type_.not_null().with_doubt()
 
 
 def _a(kind: str) -> str:
@@ -584,11 +594,3 @@ def _a(kind: str) -> str:
 
 def _nonzero(expr: Expr) -> bool:
     return isinstance(expr, Literal) and isinstance(expr.value, int | float) and expr.value != 0
-
-
-def _operator_span(expr: Expr) -> tuple[int, int]:
-    return (expr.op_start, expr.op_end) if isinstance(expr, Binary) else (expr.start, expr.end)
-
-
-def _span_text(site: Site, expr: Expr) -> str:
-    return site.scalar.text[expr.start : expr.end]

@@ -14,7 +14,7 @@ operation on the bare values and marks the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -362,8 +362,8 @@ class Guide(Protocol):
     def reads(self) -> str:
         """``timestamp``, ``duration``, or empty: how a string is read."""
 
-    def member(self, name: str) -> Guide | None:
-        """The type of a member of a map."""
+    def member(self, name: str, owner: Mapping[str, Any]) -> Guide | None:
+        """The type of a member of a map, ``owner``."""
 
     def element(self) -> Guide | None:
         """The type of the elements of a list."""
@@ -427,7 +427,8 @@ def _from_json(data: Any, guide: Guide | None, marks: bool, budget: Budget, leve
         if type(key) is not str:
             raise Fault(CONVERSION, f"`{key}` is not a string, and only strings are keys; put it in quotes")
         _check_characters(key)
-        entries[key] = _from_json(item, guide.member(key) if guide is not None else None, marks, budget, level + 1)
+        inner = None if guide is None else guide.member(key, data)
+        entries[key] = _from_json(item, inner, marks, budget, level + 1)
     return entries
 
 

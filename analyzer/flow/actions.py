@@ -1,8 +1,9 @@
 """Numbers for the actions whose repetition can matter, so that sets of them are Python integers.
 
-In a table, action ``n`` has bit ``2n`` for "it succeeded" and bit ``2n + 1`` for "an attempt failed that may have taken
-effect". Sets are only ever compared inside one outermost recovery scope, so each of those has a table that begins anew,
-and sets stay narrow in long files; the actions of called workflows come first in all of them.
+In a table, action ``n`` has bit ``2n`` for "it succeeded" and bit ``2n + 1`` for "an attempt that may have taken effect
+failed, or was left without an answer". Sets are only ever compared inside one outermost recovery scope, so each of
+those has a table that begins anew, and sets stay narrow in long files; the actions of called workflows come first in
+all of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from analyzer.flow.facts import carries_undo, may_take_effect_and_fail, unsafe_to_repeat
+from analyzer.flow.facts import carries_undo, is_write, unsafe_to_repeat
 from analyzer.model.nodes import Recovery, State, Step, StepList, Workflow, child_lists
 
 NO_BITS: Final = (0, 0)
@@ -41,7 +42,7 @@ class Actions:
             self.undoable |= success
         elif unsafe_to_repeat(step):
             self.unsafe |= success
-        if not may_take_effect_and_fail(step):
+        if not (unsafe_to_repeat(step) and is_write(step)):
             return success, 0
         self.effectful |= success << 1
         return success, success << 1

@@ -15,7 +15,9 @@ from analyzer.flow.actions import NO_BITS, Numbers, number_actions
 from analyzer.flow.facts import (
     ANY_CODE,
     DESCENDS,
+    ENDED_CODES,
     FAULTS,
+    TIMEOUT_CODES,
     Failure,
     aborts_when_unknown,
     always_runs,
@@ -404,13 +406,15 @@ class _Composer:
     def _action(self, step: Step) -> Summary:
         probes = reconcile_steps(step)
         found = self.flow.lists[probes] if probes is not None else NOTHING
-        success = self.bits.get(step, NO_BITS)[0]
+        success, doubt = self.bits.get(step, NO_BITS)
         settled = self._settled(step)
-        body = Summary(success | settled, success | found.may, found.early | settled, join(found.stand, settled))
+        # While time passes its call is out, or not settled: what ends that leaves it in doubt.
+        stand = (found.stand or 0) | settled | doubt
+        body = Summary(success | settled, success | found.may, found.early | settled, stand)
         body.failures = [each.seen(each.whole, each.whole, each.executed) for each in found.failures if each.escalating]
         body.ended, body.stopped = found.ended, found.stopped
         if aborts_when_unknown(step):
-            body.ended = join(body.ended, 0)
+            body.ended = join(body.ended, doubt)
         return body
 
     def _settled(self, step: Step) -> int:
@@ -494,8 +498,11 @@ class _Composer:
             return Summary(stand=0, failures=[failure_of(step, "attempt", ANY_CODE)])
         run = callee.run.summary
         body = Summary(join(run.out, run.stopped), run.may, run.early, join(run.stand, 0))
-        cut_short = (run.ended or 0) | ((run.stand or 0) if "timeout" in step.keys else 0)
-        body.failures = [failure_of(step, "attempt", ANY_CODE, cut_short), *merged(step, "child", run.failures)]
+        body.failures = [failure_of(step, "attempt", ANY_CODE), *merged(step, "child", run.failures)]
+        if run.ended:
+            body.failures.append(failure_of(step, "attempt", ENDED_CODES, run.ended))
+        if run.stand and "timeout" in step.keys:
+            body.failures.append(failure_of(step, "attempt", TIMEOUT_CODES, run.stand))
         if callee.workflow.result_may_fault and run.out is not None:
             body.failures.append(failure_of(step, "child", FAULTS, run.out))
         return body

@@ -13,8 +13,9 @@ from analyzer.flow.redo import ScopeRedo, needed_undos, redo_of
 from analyzer.flow.scopes import enclosing_scope, scope_words
 from analyzer.flow.unsafe import report_may_hold, report_unsafe
 from analyzer.model.nodes import Owner, Recovery, State, Step, Workflow, all_steps, walk_steps
-from analyzer.model.problems import EditDraft, FixDraft, Problems
+from analyzer.model.problems import EditDraft, FixDraft, Place, Problems
 from analyzer.model.reading import listed
+from analyzer.syntax.nodes import Node
 from analyzer.syntax.source import Source
 
 #: The Workfiles that call a Workfile.
@@ -43,7 +44,7 @@ def check_control(
         _recovery(scope, problems)
     _undo(flow, scopes, problems, callers)
     _dead_steps(flow, problems)
-    _handlers_and_retries(flow, problems)
+    _handlers_and_retries(flow, problems, source)
     if workflow.states is not None:
         _states(flow, problems, source)
 
@@ -75,8 +76,9 @@ def _recovery(scope: ScopeRedo, problems: Problems) -> None:
             problems.report(
                 "recovery-unreachable",
                 recovery.entry.key,
-                f"No failure can reach the recovery of {scope_words(scope.owner, start=False)}: nothing there fails, "
-                "or each failure is consumed before it. Remove it, or let through the failures that it is meant for.",
+                f"No failure can reach the recovery of {scope_words(scope.owner, start=False)}: nothing there fails "
+                "(bounds of evaluation aside), or each failure is consumed before it. Remove it, or let through the "
+                "failures that it is meant for.",
             )
         return
     count = recovery.failures
@@ -154,10 +156,10 @@ def _dead_steps(flow: Flow, problems: Problems) -> None:
         )
 
 
-def _handlers_and_retries(flow: Flow, problems: Problems) -> None:
+def _handlers_and_retries(flow: Flow, problems: Problems, source: Source | None) -> None:
     for step in flow.live_steps():
         if len(step.handlers) > 1:
-            _dead_handlers(step, problems)
+            _dead_handlers(step, problems, source)
         if step.retry is not None and not _retry_used(step):
             action = step.call.reference if step.call is not None else step.id
             named = " and named in `on`" if step.retry.on is not None else ""
@@ -169,15 +171,15 @@ def _handlers_and_retries(flow: Flow, problems: Problems) -> None:
             )
 
 
-def _dead_handlers(step: Step, problems: Problems) -> None:
+def _dead_handlers(step: Step, problems: Problems, source: Source | None) -> None:
     taken: dict[str, int] = {}
     everything: int | None = None
     for position, handler in enumerate(step.handlers):
         codes = None if handler.codes is None else [code.text for code in handler.codes]
         if everything is not None:
-            _report_handler(step, position, everything, "takes every failure", problems)
+            _report_handler(step, position, everything, "takes every failure", problems, source)
         elif codes and all(code in taken for code in codes):
-            _report_handler(step, position, taken[codes[0]], "takes its codes already", problems)
+            _report_handler(step, position, taken[codes[0]], "takes its codes already", problems, source)
         if codes is None:
             everything = position if everything is None else everything
         else:
@@ -185,23 +187,34 @@ def _dead_handlers(step: Step, problems: Problems) -> None:
                 taken.setdefault(code, position)
 
 
-def _report_handler(step: Step, position: int, before: int, why: str, problems: Problems) -> None:
+def _report_handler(
+    step: Step, position: int, before: int, why: str, problems: Problems, source: Source | None
+) -> None:
     problems.report(
         "catch-unreachable",
         step.handlers[position].node,
         f"This handler never runs: the one before it {why}. Move it in front, or remove it.",
         related=[(step.handlers[before].node, f"this handler {why}")],
-        fixes=_without_handler(step, position),
+        fixes=_without_handler(step, position, source),
         tags=("unreachable",),
     )
 
 
-def _without_handler(step: Step, position: int) -> list[FixDraft]:
-    """Remove a handler, from the end of the one before it: there is one, which makes it unreachable."""
+def _without_handler(step: Step, position: int, source: Source | None) -> list[FixDraft]:
+    """Remove a handler, from the end of the one before it: there is one, which makes it unreachable.
+
+    Of a block list the lines go, so that each handler keeps, or loses, the comments at its own.
+    """
     before, handler = step.handlers[position - 1].node, step.handlers[position].node
     if position == 0 or before.end > handler.start:
         return []
-    return [FixDraft("Remove the handler", "unsafe", (EditDraft(before.end, handler.end, ""),))]
+    start, end = before.end, handler.end
+    if source is not None:
+        line = source.line_start(source.line_of(handler.start))
+        if source.text[line : handler.start].strip() == "-" and before.end <= line:
+            start = source.line_end(source.line_of(max(before.end - 1, before.start)))
+            end = max(end, source.line_end(source.line_of(max(handler.end - 1, handler.start))))
+    return [FixDraft("Remove the handler", "unsafe", (EditDraft(start, end, ""),))]
 
 
 def _retry_used(step: Step) -> bool:
@@ -226,14 +239,7 @@ def _retry_used(step: Step) -> bool:
 def _states(flow: Flow, problems: Problems, source: Source | None) -> None:
     states = flow.workflow.states or {}
     if flow.workflow.initial in states and not _open_targets(states.values()):
-        for state in states.values():
-            if state not in flow.run.reached:
-                problems.report(
-                    "unreachable-state",
-                    state.entry.key,
-                    f"No route and no timer leads to the state `{state.name}`: add one, or remove the state.",
-                    tags=("unreachable",),
-                )
+        _unreachable(states, flow, problems)
     for state in flow.run.completing:
         if not state.final and not state.partial and may_find_no_route(state):
             why = "has no routes" if not state.routes else "can find all its routes false"
@@ -245,6 +251,27 @@ def _states(flow: Flow, problems: Problems, source: Source | None) -> None:
             )
     for ring in flow.run.rings:
         _ring(ring, flow, problems)
+
+
+def _unreachable(states: dict[str, State], flow: Flow, problems: Problems) -> None:
+    """Report the states that are never entered, each with a way to it that is written and never taken."""
+    written: dict[str | None, tuple[State, Node]] = {}
+    for state in states.values():
+        ways = [(each.to, each.to_node) for each in state.routes] + [(each.to, each.to_node) for each in state.timers]
+        for to, node in ways:
+            if node is not None and to != state.name:
+                written.setdefault(to, (state, node))
+    for state in states.values():
+        if state in flow.run.reached:
+            continue
+        message = f"No route and no timer leads to the state `{state.name}`: add one, or remove the state."
+        related: list[tuple[Node | Place, str]] = []
+        if state.name in written:
+            source, node = written[state.name]
+            why = "takes no routes, as it is final" if source.final else "never goes this way"
+            message = f"No way to the state `{state.name}` is ever taken: change that, or remove the state."
+            related = [(node, f"the state `{source.name}` {why}")]
+        problems.report("unreachable-state", state.entry.key, message, related=related, tags=("unreachable",))
 
 
 def _default_route(state: State, source: Source | None) -> list[FixDraft]:
@@ -264,6 +291,9 @@ def _default_route(state: State, source: Source | None) -> list[FixDraft]:
 
 def _open_targets(states: Iterable[State]) -> bool:
     """Whether some route or timer leads nowhere known; what it was meant to reach is then not known either."""
+    states = [*states]
+    if any(state.partial for state in states):
+        return True
     known = {state.name for state in states}
     ways: list[str | None] = []
     for state in states:

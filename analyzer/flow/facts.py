@@ -50,6 +50,8 @@ class Codes(NamedTuple):
 ANY_CODE: Final = Codes(True, frozenset())
 FAULTS: Final = Codes(False, frozenset(FAULT_CODES))
 WAIT_CODES: Final = Codes(False, frozenset((*FAULT_CODES, "config.invalid")))
+ENDED_CODES: Final = Codes(False, frozenset(("child.aborted", "child.cancelled")))
+TIMEOUT_CODES: Final = Codes(False, frozenset(("timeout",)))
 OUTPUT_CODES: Final = Codes(False, frozenset(("output.invalid",)))
 
 
@@ -155,6 +157,8 @@ def _evaluated(step: Step) -> Iterator[Entry]:
 
 def _action_failures(step: Step, effect: int) -> list[Failure]:
     """Any code: declared ones, a timeout, an operator's decision; apart from them those that may have taken effect."""
+    if not may_take_effect_and_fail(step):
+        effect = 0
     if step.on_unknown == "fail" or not effect:
         return [failure_of(step, "attempt", ANY_CODE, effect)]
     return [failure_of(step, "attempt", ANY_CODE), failure_of(step, "attempt", OUTPUT_CODES, effect)]

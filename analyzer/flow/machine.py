@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from analyzer.expressions.ast import Binary, Unary
-from analyzer.expressions.parser import parse_template
 from analyzer.flow.facts import FAULTS, Codes, failure_of
 from analyzer.flow.summary import Summary, join, lifted
 from analyzer.model.nodes import Route, State, Workflow
-from analyzer.syntax.nodes import Node, Scalar
+from analyzer.syntax.nodes import Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,34 +44,13 @@ def taken_routes(state: State) -> list[Route]:
 
 
 def may_find_no_route(state: State) -> bool:
-    """Whether all routes of a state can be false: none always holds, and no two are each other's opposite."""
+    """Whether all routes of a state can be false: none always holds, and typing saw that some case is left out."""
     routes = taken_routes(state)
-    if not routes:
-        return True
-    if state.covered or _always_holds(routes[-1]):
-        return False
-    tests = {test for test in (_test(route.when) for route in routes) if test is not None}
-    return not any((text, not truth) in tests for text, truth in tests)
+    return not routes or not (state.covered or _always_holds(routes[-1]))
 
 
 def _always_holds(route: Route) -> bool:
     return route.when is None or (isinstance(route.when, Scalar) and route.when.value is True)
-
-
-def _test(when: Node | None) -> tuple[str, bool] | None:
-    """A condition as its text without ``not`` and ``!=``, and whether it has to come out true."""
-    if not isinstance(when, Scalar) or type(when.value) is not str or "{{" not in when.value:
-        return None
-    template = parse_template(when.text)
-    if not template.whole or template.problems:
-        return None
-    expr, truth = template.interpolations[0].expr, True
-    while isinstance(expr, Unary) and expr.op == "not":
-        expr, truth = expr.operand, not truth
-    if isinstance(expr, Binary) and expr.op in ("==", "!="):
-        sides = [" ".join(when.text[side.start : side.end].split()) for side in (expr.left, expr.right)]
-        return " == ".join(sides), truth == (expr.op == "==")
-    return " ".join(when.text[expr.start : expr.end].split()), truth
 
 
 def route_codes(state: State) -> Codes | None:
@@ -120,7 +97,7 @@ def _ways(workflow: Workflow, state: State, found: Summary) -> list[Edge]:
     targets: list[tuple[str | None, int | None]] = []
     if not state.final:
         targets += [(route.to, found.out) for route in taken_routes(state)]
-    targets += [(timer.to, found.may) for timer in state.timers]
+    targets += [(timer.to, found.may | (found.stand or 0)) for timer in state.timers]
     return [
         Edge(state, workflow.states[to], carry)
         for to, carry in targets

@@ -6,7 +6,7 @@ from typing import Final
 
 from analyzer.expressions.types import mismatch
 from analyzer.flow.analysis import Flow
-from analyzer.flow.facts import Failed, Failure
+from analyzer.flow.facts import Failed, Failure, may_take_effect_and_fail
 from analyzer.flow.redo import RedoneAction, ScopeRedo, narrower
 from analyzer.flow.scopes import place_of
 from analyzer.model.edits import add_entry
@@ -52,11 +52,14 @@ def report_may_hold(scope: ScopeRedo, flow: Flow, problems: Problems) -> None:
         if each.step in said:
             continue
         step = each.step
-        why = (
-            "an ambiguous attempt counts as failed under `on_unknown: fail`"
-            if step.on_unknown == "fail"
-            else "an answer that breaks its output is a failure whose effect has happened"
-        )
+        why = "an answer that breaks its output is a failure whose effect has happened"
+        if step.on_unknown == "fail":
+            why = "an ambiguous attempt counts as failed under `on_unknown: fail`"
+        elif not may_take_effect_and_fail(step):
+            ending = "a timer may elapse"
+            if each.home is not flow.workflow:
+                ending = "the called run may be aborted or cancelled"
+            why = f"{ending} while it is not known what its attempt did"
         problems.report(
             "redo-may-hold",
             scope.recovery.entry.key,

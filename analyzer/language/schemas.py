@@ -19,6 +19,7 @@ from analyzer.language.schema_values import (
     anchored,
     any_of,
     closed,
+    domain,
     listing,
     named,
     ref,
@@ -57,6 +58,7 @@ from analyzer.workspace.overlays import OVERLAY_KEYS
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 ACTION: Final = f"^(?!wf[.]){anchored(REFERENCE)[1:]}"
 _TEXT: Final[Schema] = {"type": "string", "minLength": 1}
+_NULL: Final[Schema] = {"type": "null"}
 _CODE: Final = "^\\S+$"
 _JSON_KINDS: Final = ("null", "boolean", "object", "array", "number", "integer", "string")
 
@@ -94,7 +96,7 @@ def _workfile() -> Schema:
         "connectors": named(anchored(NAME), any_of({"type": "string"}, closed(CONNECTOR_KEYS))),
         "trigger": ref("trigger"),
         "recovery": ref("recovery"),
-        "states": {**named(anchored(IDENTIFIER), ref("state")), "minProperties": 1},
+        "states": {**named(anchored(IDENTIFIER), ref("state")), "propertyNames": _ids(), "minProperties": 1},
     }
     root = closed(ROOT_KEYS, shapes)
     root["oneOf"] = [{"required": ["steps"]}, {"required": ["states", "initial"]}]
@@ -148,6 +150,11 @@ def _arguments() -> Schema:
     return {"description": "An action of a connector, with its arguments.", "type": "object"}
 
 
+def _ids() -> Schema:
+    """What steps and states can be named."""
+    return {"pattern": anchored(IDENTIFIER), "not": {"enum": [*RESERVED_WORDS]}}
+
+
 def _steps() -> Schema:
     """A list of one-key maps."""
     return listing(
@@ -155,7 +162,7 @@ def _steps() -> Schema:
             "type": "object",
             "minProperties": 1,
             "maxProperties": 1,
-            "propertyNames": {"pattern": anchored(IDENTIFIER), "not": {"enum": [*RESERVED_WORDS]}},
+            "propertyNames": _ids(),
             "additionalProperties": ref("step"),
         }
     )
@@ -202,7 +209,6 @@ def _of_subject(kind: str, names: Schema) -> Schema:
 #: What the maps that stand under a construct, or under a key of steps, hold.
 _SUBJECTS: Final[dict[str, Schema]] = {
     "wf.parallel": named(anchored(IDENTIFIER), ref("steps")),
-    "wf.let": named(anchored(IDENTIFIER), {}),
     "wf.fail": closed(FAIL_KEYS),
     "wf.stop": closed(STOP_KEYS),
 }
@@ -261,7 +267,6 @@ def _connector() -> Schema:
     }
     return {
         **_documented(MANIFEST_KEYS, shapes, ("connector",)),
-        "anyOf": [{"required": ["actions"]}, {"required": ["triggers"]}],
         "$defs": {
             "action": _documented(ACTION_KEYS, _action_shapes(_object_type()), ("effect",)),
             "trigger": _documented(TRIGGER_DECL_KEYS, _trigger_shapes(_object_type()), ("source",)),
@@ -335,7 +340,7 @@ def _documented(docs: Mapping[str, str], shapes: Mapping[str, Schema], required:
 def _scenario() -> Schema:
     words = scenario_words
     shapes: dict[str, Schema] = {
-        "actions": {"type": "object", "additionalProperties": listing(ref("answer"))},
+        "actions": {"type": "object", "additionalProperties": _one_or_several(ref("answer"))},
         "events": listing(ref("event")),
         "crashes": listing(ref("crash")),
         "operator": listing(closed(words.OPERATOR_KEYS)),
@@ -343,9 +348,9 @@ def _scenario() -> Schema:
         "expect": closed(
             words.EXPECT_KEYS,
             {
-                "failure": closed(words.EXPECTED_FAILURE_KEYS),
-                "stop": closed(words.EXPECTED_STOP_KEYS),
-                "calls": listing({"type": "object"}),
+                "failure": any_of(_partly(words.EXPECTED_FAILURE_KEYS), _NULL),
+                "stop": any_of(_partly(words.EXPECTED_STOP_KEYS), _NULL),
+                "calls": listing(_partly(words.EXPECTED_CALL_KEYS)),
             },
         ),
     }
@@ -363,6 +368,16 @@ def _scenario() -> Schema:
             "decision": _decision(),
         },
     }
+
+
+def _one_or_several(each: Schema) -> Schema:
+    """A list that is not empty, or its only element alone."""
+    return {"if": {"type": "array"}, "then": {**listing(each), "minItems": 1}, "else": each}
+
+
+def _partly(table: Mapping[str, KeySpec]) -> Schema:
+    """What is compared with a report: any of its keys, each with a value of its kind or null."""
+    return closed(table, {name: any_of(domain(spec), _NULL) for name, spec in table.items()})
 
 
 def _decision() -> Schema:

@@ -12,6 +12,7 @@ from analyzer.expressions.types import ANY
 from analyzer.language.vocabulary import (
     IDENTIFIER,
     RECOVERY_KEYS,
+    RESERVED_WORDS,
     ROOT_KEYS,
     ROUTE_KEYS,
     STATE_KEYS,
@@ -199,6 +200,9 @@ class _Builder:
         for name, item in self.reader.string_entries(mapping).items():
             if not IDENTIFIER.match(name):
                 self.problems.report("invalid-value", item.key, f"`{shown(name)}` is not {VALUE_KINDS['identifier']}.")
+            elif name in RESERVED_WORDS:
+                message = f"`{name}` is a word of the language and cannot be a state's name: choose another."
+                self.problems.report("reserved-name", item.key, message)
             states[name] = self._state(name, item)
 
     def _state(self, name: str, entry: Entry) -> State:
@@ -232,12 +236,14 @@ class _Builder:
     def _timers(self, entry: Entry, state: State) -> None:
         mapping = self.reader.mapping(entry, "a map of timer names to `{ after: …, to: … }`")
         if mapping is None:
+            state.partial = True
             return
         for name, item in self.reader.string_entries(mapping).items():
             if not IDENTIFIER.match(name):
                 self.problems.report("invalid-value", item.key, f"`{shown(name)}` is not {VALUE_KINDS['identifier']}.")
             body = self.reader.mapping(item, "a timer, `{ after: …, to: … }`")
             if body is None:
+                state.partial = True
                 continue
             keys = self.reader.fields(body, TIMER_KEYS, item.key, "a timer")
             after = self.reader.literal(keys["after"], TIMER_KEYS["after"]) if "after" in keys else None
@@ -247,9 +253,11 @@ class _Builder:
     def _routes(self, entry: Entry, state: State) -> None:
         items = self.reader.sequence(entry, "a list of routes")
         if items is None:
+            state.partial = True
             return
         for item in items.items:
             if not isinstance(item, Mapping):
+                state.partial = True
                 if not is_broken(item):
                     self.problems.report(
                         "wrong-kind", item, f"A route is a map `{{ when: …, to: … }}`, but this is {kind_words(item)}."

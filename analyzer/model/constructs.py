@@ -248,6 +248,7 @@ def _union_field(
 
 def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     assert step.subject is not None
+    before = len(typer.problems.items)
     node = step.subject.value
     type_ = typer.values.infer(node, env) if isinstance(node, Scalar) and not is_broken(node) else ANY
     expr = None
@@ -260,12 +261,12 @@ def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
         if each.role != "case" or each.entry is None or not isinstance(each.entry.key, Scalar):
             continue
         value = each.entry.key.value
-        _check_case(typer, each.entry.key, value, type_)
+        _check_case(typer, step, each.entry.key, value, type_)
         held: Facts | None = env.facts
         if expr is not None:
-            held, rest = (
-                typer.expressions.cases(expr, value, env.with_facts(rest)) if rest is not None else (None, None)
-            )
+            here = None if rest is None else env.with_facts(rest)
+            ways = (None, None) if here is None else typer.expressions.cases(expr, value, here)
+            held, rest = (typer.evidence(facts, env, before) for facts in ways)
         branches.append(_branch(typer, each, env if held is None else env.with_facts(held), held is not None))
     default = step.list_of("default")
     if default is not None:
@@ -275,9 +276,11 @@ def _switch(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     return _union(typer, step, branches, rest)
 
 
-def _check_case(typer: WorkflowTyper, key: Scalar, value: object, type_: Type) -> None:
+def _check_case(typer: WorkflowTyper, step: Step, key: Scalar, value: object, type_: Type) -> None:
     if not can_be_equal(constant(value), type_) and not typer.expressions.dead and not is_template(key):
         near = meant(constant(value), type_)
+        if any(each.role == "case" and each.label == near for each in step.lists):
+            near = None  # that case is there
         typer.problems.report(
             "never-true",
             key,
@@ -297,7 +300,7 @@ def _parallel(typer: WorkflowTyper, step: Step, env: Env) -> Body:
         if tolerant and typer.escapes.from_list(each) and each.entry is not None:
             text = f"`{step.id}.{each.label}` is null when the branch fails, under `on_branch_fail: continue`"
             type_ = type_.with_null(typer.reason(text, each.entry.key))
-            end = join_facts(end, env.facts)
+            end = join_facts(end, typer.escapes.known(each))
         fields.setdefault(each.label, Field(type_))
         ends.append(end)
     facts = all_facts(env.facts, ends)
@@ -337,7 +340,8 @@ def _for_each(typer: WorkflowTyper, step: Step, env: Env) -> Body:
     if step.on_iteration_fail == "continue" and inner:
         text = f"an element of `{step.id}` is null when its iteration fails, under `on_iteration_fail: continue`"
         element = element.with_null(typer.reason(text, step.anchor_node))
-        end = join_facts(end, env.facts)
+        for each in step.lists:
+            end = join_facts(end, typer.escapes.known(each))
         inner = False
     step.may_fail = own_fault or inner
     # Only of a list that stands there is it known that there is an iteration.

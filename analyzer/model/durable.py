@@ -260,11 +260,17 @@ def _deadlines(steps: StepList, past: int | None, problems: Problems) -> int | N
             instant = _instant(entry.value)
             if instant is not None:
                 _compare(entry.value, instant, past, problems, moves=False)
-        for each in child_lists(step):
-            end = _deadlines(each, past, problems)
-            if step.kind == "wf.group" and each.role == "group" and "when" not in step.keys:
-                past = end
+        ends = [_deadlines(each, past, problems) for each in child_lists(step)]
+        passed = [end for each, end in zip(child_lists(step), ends, strict=True) if each.role in ("group", "branch")]
+        if passed and _completes(step):
+            past = max((end for end in passed if end is not None), default=None)
     return past
+
+
+def _completes(step: Step) -> bool:
+    """Whether all that stands in a group or parallel has been done when what follows it begins."""
+    tolerant = step.on_branch_fail == "continue" or step.on_fail == "continue" or bool(step.handlers)
+    return not tolerant and "when" not in step.keys
 
 
 def _instant(node: Node) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analyzer.expressions.ast import Name
+from analyzer.expressions.ast import Member, Name
 from analyzer.expressions.types import ANY, Type
 from analyzer.language.suggest import MAX_SUGGESTIONS, nearest
 from analyzer.model.nodes import State, Step, Workflow, all_steps
@@ -28,6 +28,10 @@ class NameFaults:
         self.reconciling: Step | None = None
         self._elsewhere: dict[str, list[Step]] | None = None
         self._loops: list[Step] | None = None
+        self._suggestions = 0
+
+    def begin(self) -> None:
+        """Typing begins anew, and nothing was suggested yet."""
         self._suggestions = 0
 
     def enter_list(self, steps: list[Step]) -> None:
@@ -68,7 +72,7 @@ class NameFaults:
         fixes: tuple[FixDraft, ...] = ()
         if rule == "unknown-name" and not related and self._suggestions < MAX_SUGGESTIONS:
             self._suggestions += 1
-            near = nearest(expr.name, self._candidates(env))
+            near = nearest(expr.name, env.visible())
             if near is not None:
                 message += f" Did you mean `{near}`?"
                 start, end = site.span(expr.start, expr.end)
@@ -79,9 +83,6 @@ class NameFaults:
         where: Node | tuple[int, int] = site.scalar if site.scalar.origin is not None else (start, end)
         problems.report(rule, where, message, related=related, fixes=fixes)
         return ANY
-
-    def _candidates(self, env: Env) -> list[str]:
-        return [*env.visible(), *(step.id for steps in self.lists for step in steps)]
 
     def _why(self, name: str) -> tuple[str, str, list[tuple[Node | Place, str]]]:
         if self.configuring is not None and any(
@@ -97,17 +98,24 @@ class NameFaults:
             return "reconcile-uses-own-result", message, [(self.reconciling.id_node, "the unresolved action")]
         own = next((step for step in reversed(self.steps) if step.id == name), None)
         if own is not None:
-            return (
-                "used-before-bound",
-                f"`{name}` is this step itself: it binds its value only when it has succeeded.",
-                [],
-            )
+            return "used-before-bound", _itself(name), []
         for steps in reversed(self.lists) if self.elsewhere(name) else ():
             later = next((step for step in steps if step.id == name), None)
             if later is not None:
-                message = f"`{name}` is bound by a later step: move that step up, or read something bound before."
-                return "used-before-bound", message, [(later.id_node, "bound here")]
+                return "used-before-bound", _later(name), [(later.id_node, "bound here")]
         return self._not_in_scope(name)
+
+    def unbound(self, expr: Member) -> tuple[str, list[tuple[Node | Place, str]]] | None:
+        """What to say of ``STATE.id`` in the own state, when that step is this one or comes later; else None."""
+        state = self.state
+        if state is None or not isinstance(expr.target, Name) or expr.target.name != state.name:
+            return None
+        step = next((step for step in state.all_steps if step.id == expr.name), None)
+        if step is None:
+            return None
+        if step in self.steps:
+            return _itself(f"{state.name}.{step.id}"), []
+        return _later(f"{state.name}.{step.id}"), [(step.id_node, "bound here")]
 
     def _not_in_scope(self, name: str) -> tuple[str, str, list[tuple[Node | Place, str]]]:
         found = self.elsewhere(name)
@@ -147,6 +155,14 @@ class NameFaults:
                 return f"Nothing binds `{name}` here: the element is named `{loop.loop_name}`."
             return f"Nothing binds `{name}` here: it is read inside the steps of a `wf.for_each`."
         return f"Nothing binds `{name}`: read `inputs`, `run`, or a step that comes before."
+
+
+def _itself(name: str) -> str:
+    return f"`{name}` is this step itself: it binds its value only when it has succeeded."
+
+
+def _later(name: str) -> str:
+    return f"`{name}` is bound by a later step: move that step up, or read something bound before."
 
 
 def _place_words(step: Step) -> str:

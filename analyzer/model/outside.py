@@ -6,6 +6,7 @@ from collections.abc import ItemsView
 
 from analyzer.expressions.scope import Binding
 from analyzer.expressions.types import ANY, Field, Reason, record
+from analyzer.language.vocabulary import RESERVED_WORDS
 from analyzer.model.nodes import State, Step
 
 
@@ -34,6 +35,8 @@ class Outside:
         state = self.states.get(name)
         if state is None:
             return None
+        if name in RESERVED_WORDS:
+            return Binding(name, ANY, state.entry.key)  # reported where it stands; what a read of it means is not known
         known = self.seen.get(name)
         if known is None:
             fields: dict[str, Field] = {}
@@ -59,22 +62,24 @@ class OutsideNames(dict[str, Binding]):
         super().__init__()
         self.outside = outside
         self.own = own
+        self._not_there: set[str] = set()
 
     def get(self, name: str, default: Binding | None = None) -> Binding | None:  # type: ignore[override]
         """The binding of a name, or ``default``."""
         if name in self:
             return self[name]
-        found = self._find(name)
+        found = None if name in self._not_there else self._find(name)
         if found is not None:
             self[name] = found
             return found
+        self._not_there.add(name)
         return default
 
     def _find(self, name: str) -> Binding | None:
         owners = self.outside.owners.get(name, ())
         if self.own is not None and any(state is self.own for state, _ in owners):
             return None
-        if self.own is None or name != self.own.name:
+        if self.own is None or name != self.own.name or name in RESERVED_WORDS:
             state = self.outside.state(name)
             if state is not None:
                 return state

@@ -130,7 +130,7 @@ class Reader:
         self, entry: Entry, name: str, table: AbstractMapping[str, KeySpec], place: str, taken: Container[str]
     ) -> str | None:
         """Report a key that the place does not allow; gives the free key that it is a near miss of, if any."""
-        free = [known for known, spec in table.items() if known not in taken and _plausible(spec, entry.value)]
+        free = [known for known, spec in table.items() if known not in taken and plausible(spec, entry.value)]
         near = None
         if self.suggested < MAX_SUGGESTIONS:
             self.suggested += 1
@@ -170,10 +170,11 @@ class Reader:
         if type(node.value) is not str:
             message = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_words(node)}."
             fixes: list[FixDraft] = []
-            if node.value is not None:
-                message += f' Quote it: `"{node.text}"`.'
-                quoted = EditDraft(node.start, node.end, f'"{node.text}"')
-                fixes = [FixDraft("Quote the value", "safe", (quoted,))]
+            quoted = _quotable(node, spec)
+            if quoted is not None:
+                message += f' Quote it: `"{quoted}"`.'
+                edit = EditDraft(node.start, node.end, f'"{quoted}"')
+                fixes = [FixDraft("Quote the value", "safe", (edit,))]
             if spec.kind not in ("text", "version", "standard-version", "connection", "name"):
                 message, fixes = f"`{spec.name}` must be {VALUE_KINDS[spec.kind]}, but is {kind_words(node)}.", []
             self.problems.report("wrong-kind", entry.key if is_absent(node) else node, message, fixes=fixes)
@@ -332,7 +333,7 @@ _MAP_KINDS: Final = frozenset({"map", "types", "map-of-expressions", "call"})
 _ANY_KINDS: Final = frozenset({"expression", "any", "type", "list-expression"})
 
 
-def _plausible(spec: KeySpec, node: Node) -> bool:
+def plausible(spec: KeySpec, node: Node) -> bool:
     """Whether a value can have been meant for a key: a step list is no guard, whatever the key looks like."""
     if spec.kind in _ANY_KINDS or is_broken(node) or is_null(node):
         return True
@@ -341,6 +342,18 @@ def _plausible(spec: KeySpec, node: Node) -> bool:
     if spec.kind in _MAP_KINDS:
         return isinstance(node, Mapping)
     return isinstance(node, Scalar)
+
+
+def _quotable(node: Scalar, spec: KeySpec) -> str | None:
+    """The string that a literal of another kind was meant to be, when it may stand there."""
+    if node.value is None:
+        return None
+    if spec.kind == "standard-version":
+        same = type(node.value) is not bool and node.value == float(STANDARD_VERSION)
+        return STANDARD_VERSION if same else None
+    if spec.kind == "name":
+        return node.text if NAME.match(node.text) else None
+    return node.text
 
 
 def rename_fix(node: Node, name: str) -> FixDraft:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from analyzer.language.suggest import hint, nearest
-from analyzer.language.vocabulary import CONNECTOR_KEYS, NAME, REFERENCE
+from analyzer.language.vocabulary import CONNECTOR_KEYS, NAME, REFERENCE, WAITABLE_SOURCES
 from analyzer.language.words import shown
 from analyzer.model.nodes import Call, State, Step, Workflow, all_steps
 from analyzer.model.problems import Problems
@@ -98,16 +98,22 @@ class Resolver:
             self.manifests[name] = result.manifest
         else:
             known = [*self.listed, *self.project.connector_names(self.workflow.path)]
-            near = nearest(name, known)
+            near = nearest(name, [each for each in known if each not in self.missing])
             fixes = []
             if near is not None and isinstance(where, Scalar):
-                _, _, rest = where.text.partition(".")
-                fixes = [rename_fix(where, f"{near}.{rest}")]
+                part = self._part_of(near, where.text.partition(".")[2])
+                fixes = [rename_fix(where, f"{near}.{part}")]
             message = f"There is no connector `{name}`. Did you mean `{near}`?"
             if near is None:
                 message = f"The connector `{name}` is not known. {result.reason} Add its manifest there."
             self.problems.report("unknown-connector", where, message, fixes=fixes)
         return result.manifest
+
+    def _part_of(self, connector: str, name: str) -> str:
+        """The action or trigger of a connector that a name was meant to be."""
+        found = self.project.connector(self.workflow.path, connector, self.listed.get(connector)).manifest
+        parts = [*found.actions, *found.triggers] if found is not None else []
+        return name if name in parts else nearest(name, parts) or name
 
     def _call(self, call: Call) -> None:
         key = call.entry.key
@@ -128,8 +134,13 @@ class Resolver:
             fixes=fixes,
         )
 
-    def _trigger(self, reference: object, where: Node, connection: Entry | None, key: Node) -> TriggerDecl | None:
-        """The trigger that a literal reference names; ``key`` is where a missing connection is reported."""
+    def _trigger(
+        self, reference: object, where: Node, connection: Entry | None, key: Node, *, root: bool = False
+    ) -> TriggerDecl | None:
+        """The trigger that a literal reference names; ``key`` is where a missing connection is reported.
+
+        ``root``: it starts runs, and need not be one that can be waited for.
+        """
         match = REFERENCE.match(reference) if isinstance(reference, str) else None
         if match is None:
             return None
@@ -139,7 +150,8 @@ class Resolver:
             return None
         trigger = manifest.triggers.get(name)
         if trigger is None:
-            near = nearest(name, manifest.triggers)
+            able = [each.name for each in manifest.triggers.values() if root or each.source in WAITABLE_SOURCES]
+            near = nearest(name, able)
             suffix = f"Did you mean `{near}`?" if near else f"It has {_some(manifest.triggers)}."
             fixes = [rename_fix(where, f"{connector}.{near}")] if near else []
             self.problems.report(
@@ -194,7 +206,7 @@ class Resolver:
             return
         keys = self.workflow.trigger_keys
         self.workflow.trigger = self._trigger(
-            self.workflow.trigger_source, keys["source"].value, keys.get("connection"), entry.key
+            self.workflow.trigger_source, keys["source"].value, keys.get("connection"), entry.key, root=True
         )
 
     # ---- steps -----------------------------------------------------------------------------------
@@ -236,7 +248,9 @@ class Resolver:
         if name == self.workflow.name and not paths:
             paths = [self.workflow.path]
         if not paths:
-            near = nearest(name, index)
+            near = nearest(name, [each for each in index if each != self.workflow.name])
+            if near is not None and self._reaches_itself(index[near][0]):
+                near = None  # it calls this workflow
             suffix = f"Did you mean `{near}`?" if near else "Workfiles under the configuration's root are searched."
             if self.project.index_problems:
                 suffix += f" Not all could be: {self.project.index_problems[0]}."

@@ -25,7 +25,7 @@ from analyzer.language.vocabulary import (
 from analyzer.language.words import shown
 from analyzer.model.nodes import Call, Handler, Owner, Reconcile, Recovery, Retry, State, Step, StepList, span_of
 from analyzer.model.problems import EditDraft, FixDraft
-from analyzer.model.reading import Reader, is_absent, is_null, is_partial, is_template, listed
+from analyzer.model.reading import Reader, is_absent, is_null, is_partial, is_template, listed, plausible
 from analyzer.model.step_ids import check_id, meant_id, several_keys, without_id
 from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, is_broken, is_cut
 
@@ -183,7 +183,7 @@ class StepReader:
                 "unsupported-construct", key, f"`{name}` is reserved by the Standard and not supported by this tool."
             )
         else:
-            near = nearest(name, CONSTRUCTS)
+            near = nearest(name, _meant_constructs(step))
             suffix = f"Did you mean `{near}`?" if near else f"Constructs are {listed(CONSTRUCTS)}."
             fixes = [FixDraft(f"Change to `{near}`", "unsafe", (EditDraft(*span_of(key), near),))] if near else []
             self.problems.report("unknown-action", key, f"There is no construct `{shown(name)}`. {suffix}", fixes=fixes)
@@ -498,6 +498,8 @@ class StepReader:
         step.recovery = self.recovery(entry, step)
 
 
+_ALL_KEYS = frozenset(key for table in ALLOWED_KEYS.values() for key in table)
+
 _CONFIGURATIONS: dict[str, Callable[[StepReader, Step], None]] = {
     "wf.wait_for": StepReader._wait_for,
     "wf.wait": StepReader._wait,
@@ -525,6 +527,14 @@ _MODIFIERS: dict[str, Callable[[StepReader, Step, Entry], None]] = {
     "idempotency_key": StepReader._idempotency_key,
     "recovery": StepReader._recovery,
 }
+
+
+def _meant_constructs(step: Step) -> list[str]:
+    """The constructs that can have what the step has: a value of that kind, and its keys."""
+    assert step.subject is not None
+    value, keys = step.subject.value, [key for key in step.keys if "." not in key]
+    found = [name for name, each in CONSTRUCTS.items() if plausible(KeySpec(name, each.subject, ""), value)]
+    return [name for name in found if all(key in ALLOWED_KEYS[name] or key not in _ALL_KEYS for key in keys)]
 
 
 def _kinds_by_text(cases: Mapping) -> dict[str, set[type]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from analyzer.expressions.ast import Name
+from analyzer.expressions.ast import Expr, Name
 from analyzer.expressions.reports import Site
-from analyzer.expressions.scope import Binding, Env, Facts, join_facts
+from analyzer.expressions.scope import Binding, Env, Facts, in_doubt, join_facts
 from analyzer.expressions.type_changes import bounded, merged, widened
 from analyzer.expressions.types import (
     ANY,
@@ -27,8 +27,10 @@ from analyzer.expressions.types import (
     same,
 )
 from analyzer.expressions.typing import ExpressionTyper
-from analyzer.language.vocabulary import RUN_FIELDS
+from analyzer.language.vocabulary import RESERVED_WORDS, RUN_FIELDS
 from analyzer.model.constructs import BODIES, call_arguments, trigger_configuration
+from analyzer.model.covering import leave_nothing
+from analyzer.model.entering import Entries
 from analyzer.model.failing import Escapes
 from analyzer.model.names import NameFaults
 from analyzer.model.nodes import Handler, State, Step, Workflow
@@ -89,6 +91,8 @@ class OwnBinding(Binding):
 _UNREADABLE = frozenset(
     {"expression-syntax", "unknown-name", "unknown-member", "unknown-filter", "used-before-bound", "not-visible"}
 )
+#: Faults of a test after which what it tells is known only as long as it is not mended.
+_FAULTY = _UNREADABLE | {"nullable-access", "nullable-value", "type-mismatch", "not-boolean"}
 
 
 class WorkflowTyper:
@@ -107,6 +111,7 @@ class WorkflowTyper:
     def _use(self, problems: Problems) -> None:
         self.problems = problems
         self.expressions = ExpressionTyper(self.source, problems, self._unknown_name, self.reads.add)
+        self.expressions.unbound = self.names.unbound
         self.values = ValueTyper(self.expressions)
 
     def run(self) -> None:
@@ -116,6 +121,7 @@ class WorkflowTyper:
         end: Facts | None = env.facts
         if self.workflow.states is not None:
             env = self._states(env)
+            end = env.facts
         elif self.workflow.steps is not None:
             names, end = self.walk_root(self.workflow.steps.steps, env)
             env = env.child(names)
@@ -162,42 +168,70 @@ class WorkflowTyper:
         """Type every state; bindings of other states are nullable, so their types are found in quiet passes first."""
         states = self.workflow.states or {}
         outside = Outside(states, self.workflow.path)
+        entries = Entries(self.workflow, env)
         loud, reads = self.problems, self.reads
         self._use(Problems())
-        before: list[Type] = []
-        for _ in range(min(len(states) + 1, MAX_STATE_PASSES)):
-            self._states_once(states, env, outside)
-            now = [step.binding or ANY for state in states.values() for step in state.all_steps]
-            if len(before) == len(now) and all(map(same, before, now)):
-                break
-            before = now
+        ordered = entries.ordered()
+        if not self._settle_states(ordered, env, outside, entries):
+            entries.close()
+            self._settle_states(ordered, env, outside, entries)
         self.reads = reads
+        self.names.begin()
         self.stop_types.clear()
         self._use(loud)
-        self._states_once(states, env, outside)
-        return env.child(OutsideNames(outside, None))
+        self._states_once(states.values(), env, outside, entries)
+        return Env(env, OutsideNames(outside, None), entries.end)
 
-    def _states_once(self, states: dict[str, State], env: Env, outside: Outside) -> None:
-        for state in states.values():
+    def _settle_states(self, states: list[State], env: Env, outside: Outside, entries: Entries) -> bool:
+        """Type the states until what they bind, and what is known at their entries, stays as it is."""
+        before: list[Type] = []
+        for _ in range(MAX_STATE_PASSES):
+            entries.moved = False
+            self._states_once(states, env, outside, entries)
+            now = [step.binding or ANY for state in states for step in state.all_steps]
+            if not entries.moved and len(before) == len(now) and all(map(same, before, now)):
+                return True
+            before = now
+        return False
+
+    def _states_once(self, states: Iterable[State], env: Env, outside: Outside, entries: Entries) -> None:
+        entries.end = None
+        for state in states:
             own = OwnBinding(state)
-            scope = env.child(OutsideNames(outside, state))
-            scope.names[state.name] = own
+            scope = Env(env, OutsideNames(outside, state), entries.at(state))
+            if state.name not in RESERVED_WORDS:
+                scope.names[state.name] = own
             self.names.enter_state(state)
             names, end = self.walk_list(state.all_steps, scope, own)
-            after = Env(scope, names, end if end is not None else scope.facts)
-            self._routes(state, after)
+            for timer in state.timers:
+                entries.lead(state, timer.to, scope.facts)
+            self._routes(state, Env(scope, names, end if end is not None else scope.facts), entries, end is not None)
+            if state.final and end is not None:
+                entries.finish(state, end)
             self.names.leave_state()
             outside.forget(state)
 
-    def _routes(self, state: State, env: Env) -> None:
+    def _routes(self, state: State, env: Env, entries: Entries, live: bool) -> None:
+        """Type a state's routes; ``live``: its end can be reached, so that they lead on."""
+        conditions: list[Expr] = []
+        start = env
+        state.covered = False
         for route in state.routes:
             if route.when is None:
+                if live:
+                    entries.lead(state, route.to, env.facts)
                 continue
             self.expressions.may_fault = False
-            failed = self.condition(route.when, env)[1]
+            held, failed = self.condition(route.when, env)
             route.may_fault = self.expressions.may_fault
             state.covered = state.covered or failed is None
+            if live:
+                entries.lead(state, route.to, (held or env).facts)
             env = failed or env
+            if isinstance(route.when, Scalar) and is_template(route.when) and not is_broken(route.when):
+                template = self.expressions.template(route.when)
+                conditions += [template.interpolations[0].expr] if template.whole else []
+        state.covered = state.covered or leave_nothing(conditions, start, self.expressions.narrowing)
 
     # ---- lists and steps -------------------------------------------------------------------------
 
@@ -257,7 +291,7 @@ class WorkflowTyper:
         held: Env | None = env
         skipped: Env | None = None
         untold = False
-        if "when" in step.keys and step.kind:
+        if "when" in step.keys and (step.kind or step.is_untold):
             before = len(self.problems.items)
             held, skipped = self.condition(step.keys["when"].value, env)
             untold = self.is_faulty_since(before)
@@ -266,9 +300,11 @@ class WorkflowTyper:
         raw, facts = self._guarded_body(step, held, env, guard_faults)
         self.expressions.dead -= untold
         # A fault in `when` is a failure of the step too, and then nothing is known of what `when` tests.
-        failed_in = held if held is not None and not guard_faults else env
-        binding, facts = self._outcomes(step, raw, raw if held is not None else NEVER, facts, failed_in)
+        failed = env.with_facts(self._at_failure(step, held.facts) if held and not guard_faults else env.facts)
+        binding, facts = self._outcomes(step, raw, raw if held is not None else NEVER, facts, failed)
+        self.escapes.note(step, failed.facts)
         if skipped is not None:
+            facts = None if step.is_untold else facts  # a guard is told of by the way that skips the step
             key = step.keys["when"].key
             binding = binding.with_null(self.reason(f"`{step.id}` is null when its `when` is false", key))
             facts = join_facts(facts, skipped.facts)
@@ -287,6 +323,7 @@ class WorkflowTyper:
         step.may_fail = step.may_fail or step.may_fault
         self._attached(step, raw, body_env)
         self.expressions.dead -= never
+        step.may_fail = step.may_fail or self.escapes.reach(step)
         if step.recovery is not None and step.recovery.then == "hold":
             step.may_fail = step.may_fault  # a hold keeps what fails inside the scope
         if never:
@@ -294,6 +331,15 @@ class WorkflowTyper:
         if self.expressions.dead:
             step.may_fail = False
         return raw, None if never else facts
+
+    def _at_failure(self, step: Step, start: Facts) -> Facts:
+        """What is known when what a step does fails, ``start`` when it begins: what was known where it failed."""
+        if not step.lists or step.may_fault or step.kind == "wf.wait_for":
+            return start
+        facts: Facts | None = None
+        for each in step.lists:
+            facts = join_facts(facts, self.escapes.known(each))
+        return start if facts is None else facts
 
     def reason(self, text: str, node: Node) -> Reason:
         """Why something may be null: words, the line, and the place."""
@@ -303,8 +349,15 @@ class WorkflowTyper:
         """Whether a test that was typed since there were ``before`` problems cannot be read as it was meant."""
         return any(each.rule in _UNREADABLE for each in self.problems.items[before:])
 
+    def evidence(self, facts: Facts | None, env: Env, before: int) -> Facts | None:
+        """The facts of a test that was typed since there were ``before`` problems: in doubt when it is faulty."""
+        if self.expressions.dead or any(each.rule in _FAULTY for each in self.problems.items[before:]):
+            return in_doubt(facts, env.facts)
+        return facts
+
     def condition(self, node: Node, env: Env) -> tuple[Env | None, Env | None]:
         """Type a condition; the scopes where it held and where it did not (None when that cannot be)."""
+        before = len(self.problems.items)
         if is_broken(node):
             return env, env
         if not isinstance(node, Scalar) or not is_template(node):
@@ -317,7 +370,7 @@ class WorkflowTyper:
                 return env, env
             return (env, None) if type_.values == (True,) else (None, env)
         template = self.expressions.template(node)
-        type_ = self.expressions.scalar_type(node, env)
+        type_ = self.expressions.scalar_type(node, env, BOOLEAN)
         if not template.whole:
             if not template.problems:
                 self.problems.report(
@@ -335,7 +388,7 @@ class WorkflowTyper:
             return env, env
         if type_.kind == "any":
             self.expressions.may_fault = True
-        held, failed = self.expressions.outcomes(expr, env)
+        held, failed = (self.evidence(facts, env, before) for facts in self.expressions.outcomes(expr, env))
         return (
             None if held is None else env.with_facts(held),
             None if failed is None else env.with_facts(failed),
@@ -358,10 +411,12 @@ class WorkflowTyper:
                 binding = merged(binding, result)
             uncaught = uncaught and codes is not None
             caught.update(codes or ())
-        if step.may_fail and step.on_fail == "continue" and self.escapes.past_handlers(step):
+        # A wait binds null by the profile's word (D-WAIT-12), also where nothing of it is seen to fail.
+        fails = step.may_fail or step.kind == "wf.wait_for"
+        if fails and step.on_fail == "continue" and self.escapes.past_handlers(step):
             text = f"`{step.id}` is null when it fails, under `on_fail: continue`"
             binding = binding.with_null(self.reason(text, step.keys["on_fail"].key))
-            facts = join_facts(facts, env.facts)
+            facts = join_facts(facts, self.escapes.at_failure(step, env.facts))
         return binding, facts
 
     def handler(self, step: Step, handler: Handler, raw: Type, env: Env) -> tuple[Type, Facts | None]:
@@ -383,7 +438,7 @@ class WorkflowTyper:
         type_ = self.values.infer(handler.result, inner)
         self.expressions.dead -= end is None
         if self.expressions.may_fault:
-            self.escapes.note_fault(handler)
+            self.escapes.note_fault(handler, inner.facts)
         return bounded(type_), end
 
     def _attached(self, step: Step, raw: Type, env: Env) -> None:

@@ -57,7 +57,7 @@ class ValueTyper:
     def infer(self, node: Node, env: Env) -> Type:
         """The static type of a YAML value."""
         if isinstance(node, Scalar):
-            return self.expressions.scalar_type(node, env)
+            return self.expressions.scalar_type(node, env, ANY)
         if isinstance(node, Sequence):
             items = [self.infer(item, env) for item in node.items]
             return ANY if node.partial else list_of(join_all(items) if items else NEVER)
@@ -154,7 +154,7 @@ class ValueTyper:
     def _check_scalar(self, node: Scalar, wanted: Type, env: Env, what: str) -> bool:
         if node.broken:
             return False
-        type_ = self.expressions.scalar_type(node, env)
+        type_ = self.expressions.scalar_type(node, env, wanted)
         if not is_template(node):
             return self._check_plain(node, type_, wanted, what)
         return self.report_mismatch(node, mismatch(type_, wanted), what, node)

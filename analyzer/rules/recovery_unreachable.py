@@ -13,7 +13,8 @@ RULE = Rule(
 ## What it finds
 
 A recovery scope that no failure can reach: nothing in it can fail, or every failure is used up before, by `catch`,
-`on_fail: continue`, `on_fail: abort` or an inner scope with `then: hold`.
+`on_fail: continue`, `on_fail: abort` or an inner scope with `then: hold`. Bounds of evaluation do not count, although a
+text that grows past 1 MiB is a fault.
 
 ## Why it matters
 

@@ -13,7 +13,8 @@ RULE = Rule(
 ## What it finds
 
 A redo that may send an action again whose earlier attempt may have taken effect without a success: an ambiguous
-attempt that `on_unknown: fail` made a failure, or an answer that broke the action's output.
+attempt that `on_unknown: fail` made a failure, or an answer that broke the action's output; or an attempt that was left
+without an answer, as its called run was aborted or over its `timeout`, or as a state's timer led elsewhere.
 
 ## Why it matters
 

@@ -8,17 +8,17 @@ RULE = Rule(
     name="reserved-name",
     code="document.reference",
     severity="error",
-    summary="A step id that the language keeps for itself.",
+    summary="A step id, loop name or state name that the language keeps for itself.",
     documentation="""\
 ## What it finds
 
-A step id that is a word of the language (`inputs`, `trigger`, `run`, `error`, `item`, `index`, `null`, `true`,
-`false`, `and`, `or`, `not`, `in`), or `status` or `event` in the steps of `wf.wait_for`, whose binding already has
-those two fields.
+A step id, the name of a state, or the name in `as` of a loop, that is a word of the language (`inputs`, `trigger`,
+`run`, `error`, `item`, `index`, `null`, `true`, `false`, `and`, `or`, `not`, `in`); or a step id `status` or `event`
+in the steps of `wf.wait_for`, whose binding already has those two fields.
 
 ## Why it matters
 
-The word has a meaning in expressions, so the step's result could never be read.
+The word has a meaning in expressions, so what the name stands for could never be read.
 
 ## Bad
 
@@ -46,7 +46,7 @@ steps:
 
 ## How to fix
 
-Choose another id.
+Choose another name.
 
 ## Options
 

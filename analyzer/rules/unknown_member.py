@@ -13,7 +13,8 @@ RULE = Rule(
 ## What it finds
 
 A field that the value does not have: not an input, not declared in the action's output or the trigger's payload, not
-a step of the construct.
+a step of the construct. Also one that only some forms of the value have (`oneOf`, `anyOf`), where no test tells which
+form it is.
 
 ## Why it matters
 

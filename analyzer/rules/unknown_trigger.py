@@ -28,6 +28,7 @@ inputs:
 steps:
   - consent:
       wf.wait_for: messaging.aproval
+      configuration: { channel: "#approvals" }
       match: { request_id: "{{ inputs.request_id }}" }
       timeout: 24h
 result: "{{ consent.status }}"

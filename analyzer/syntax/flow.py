@@ -50,6 +50,10 @@ _SIMPLE_PAIR = re.compile(
 _INSIDE = r"""[^\[\]{}"'\n]|"[^"\n]*"|'[^'\n]*'"""
 _BRACKETED = re.compile(rf"(?:\[(?:{_INSIDE}|\[(?:{_INSIDE}|\[(?:{_INSIDE})*+\])*+\])*+\])++[\w.?-]*+(?=[ \t]*[,}}\n])")
 _TYPE = re.compile(r"(?:list|map|enum)\[")
+# A path with positions in it, as a key and as an element of a list.
+_PATH = r"""[A-Za-z_(][^\s,\[\]{}"'#:]*+(?:\[\d++\][^\s,\[\]{}"'#:]*+)++"""
+_PATH_KEY = re.compile(rf"{_PATH}(?=[ \t]*:[ \t\r\n,\[\]{{}}])")
+_PATH_ITEM = re.compile(rf"{_PATH}(?=[ \t]*[,\]\n])")
 _FLOW_KEY = re.compile(r"[ \t]*:(?=[ \t\r\n,\[\]{}])")
 _JSON_KEY = re.compile(r"[ \t]*:")
 _LONGEST_CHEAP: Final = 2_000
@@ -266,6 +270,8 @@ class FlowReader:
         """One element of a list: a value, or a lone pair."""
         text = self.text
         start = self.position
+        if not self.reading.strict and (path := _PATH_ITEM.match(text, start)):
+            return self._path(path)
         if text[start] == "?" and text[start + 1] in " \t\r\n":
             return self._lone_pair(None, start)
         if text[start] == ":" and text[start + 1] in " \t\r\n,[]{}":
@@ -295,8 +301,11 @@ class FlowReader:
         start = self.position
         if key is None and (simple := _SIMPLE_PAIR.match(text, start)):
             return self._simple(simple)
-        if key is None and not self.reading.strict and (glued := _GLUED.match(text, start)):
-            return self._glued(glued)
+        if key is None and not self.reading.strict:
+            if path := _PATH_KEY.match(text, start):
+                key = self._path(path)
+            elif glued := _GLUED.match(text, start):
+                return self._glued(glued)
         if key is None:
             explicit = text[start] == "?" and text[start + 1] in " \t\r\n"
             if explicit:
@@ -336,6 +345,15 @@ class FlowReader:
         key = self.reading.plain(found.start(1), found.end(1), None)
         self.position = found.end()
         return Entry(key, self._value(found.end()))
+
+    def _path(self, found: re.Match[str]) -> Scalar:
+        """A path whose brackets end it here, as it is not quoted; it is read as it was meant."""
+        start, end = found.span()
+        fix = quoting(start, end, found[0], "path")
+        example = f": `{fix.text}`" if fix is not None and end - start <= _LONGEST_SHOWN else ""
+        self.reading.problem(start, end, f"Inside brackets this path must be quoted{example}.", fix)
+        self.position = end
+        return self.reading.scalar(start, end, found[0], "plain", None)
 
     def _with_brackets(self, node: Node) -> Node:
         """A plain text with brackets behind it, which end it here: a type, most likely."""

@@ -216,7 +216,7 @@ def _merge(base: Node, change: Node, own: set[int]) -> Node:
 
 
 def _compare(base: Manifest, merged: Manifest, changes: Mapping, problems: Problems) -> None:
-    """Report what the overlay makes wider than the manifest has it."""
+    """Report what the overlay makes wider than the manifest has it, and leave that part as it was."""
     for section, before, after in (
         ("actions", base.actions, merged.actions),
         ("triggers", base.triggers, merged.triggers),
@@ -238,21 +238,30 @@ def _compare_action(old: ActionDecl, new: ActionDecl, change: Mapping, problems:
     if "effect" not in unknown and old.effect == "write" and new.effect == "read":
         message = f"The manifest declares `{old.name}` a write; an overlay cannot make it a read: remove `effect`."
         problems.report(WIDENS, _key_at(change, ("effect",)), message)
+        new.effect = old.effect
+        if change.get("idempotency") is None:
+            new.idempotency = old.idempotency
     elif unknown.isdisjoint(("effect", "idempotency")) and _STRENGTH[new.idempotency] > _STRENGTH[old.idempotency]:
         message = (
             f"`{new.idempotency}` is a stronger claim than the manifest's `{old.idempotency}`, and an overlay can only "
             "weaken it: remove it, or have the manifest changed."
         )
         problems.report(WIDENS, _key_at(change, ("idempotency",)), message)
-    if "input" not in unknown:
-        _compare_types("input", old.input_schema, new.input_schema, change, problems)
+        new.idempotency = old.idempotency
+    if "input" not in unknown and _compare_types("input", old.input_schema, new.input_schema, change, problems):
+        new.input, new.input_schema = old.input, old.input_schema
     if "output" in unknown:
         return
     if old.output is None and new.output is not None:
         message = f"The manifest's `{old.name}` returns nothing, which an overlay cannot change: remove `output`."
         problems.report(WIDENS, _key_at(change, ("output",)), message)
-    elif old.output_schema is not None and new.output_schema is not None:
-        _compare_types("output", old.output_schema, new.output_schema, change, problems)
+    elif (
+        old.output_schema is None
+        or new.output_schema is None
+        or not _compare_types("output", old.output_schema, new.output_schema, change, problems)
+    ):
+        return
+    new.output, new.output_schema = old.output, old.output_schema
 
 
 def _compare_trigger(old: TriggerDecl, new: TriggerDecl, change: Mapping, problems: Problems) -> None:
@@ -260,16 +269,19 @@ def _compare_trigger(old: TriggerDecl, new: TriggerDecl, change: Mapping, proble
     if "source" not in unknown and old.source != new.source:
         message = f"The manifest's `{old.name}` is a trigger of kind `{old.source}`, which an overlay cannot change."
         problems.report(WIDENS, _key_at(change, ("source",)), message)
+        new.source = old.source
     if "correlate_on" not in unknown:
         added = [name for name in new.correlate_on if name not in old.correlate_on]
         if added:
             listed = ", ".join(f"`{each}`" for each in added)
             message = f"The manifest does not correlate `{old.name}` on {listed}, and an overlay cannot add to it."
             problems.report(WIDENS, _key_at(change, ("correlate_on",)), message)
-    if "configuration" not in unknown:
-        _compare_types("configuration", old.configuration_schema, new.configuration_schema, change, problems)
-    if "payload" not in unknown:
-        _compare_types("payload", old.payload_schema, new.payload_schema, change, problems)
+            new.correlate_on = tuple(name for name in new.correlate_on if name in old.correlate_on)
+    key = "configuration"
+    if key not in unknown and _compare_types(key, old.configuration_schema, new.configuration_schema, change, problems):
+        new.configuration, new.configuration_schema = old.configuration, old.configuration_schema
+    if "payload" not in unknown and _compare_types("payload", old.payload_schema, new.payload_schema, change, problems):
+        new.payload, new.payload_schema = old.payload, old.payload_schema
 
 
 _CONSEQUENCE: Final = {
@@ -280,12 +292,15 @@ _CONSEQUENCE: Final = {
 }
 
 
-def _compare_types(key: str, old: Any, new: Any, change: Mapping, problems: Problems) -> None:
+def _compare_types(key: str, old: Any, new: Any, change: Mapping, problems: Problems) -> bool:
+    """Report where a type got wider; whether it did."""
     if change.get(key) is None:
-        return
-    for path, what in widenings(old, new):
+        return False
+    found = list(widenings(old, new))
+    for path, what in found:
         message = f"An overlay can only tighten, but {what}: {_CONSEQUENCE[key]}. Remove the change."
         problems.report(WIDENS, _key_at(change, (key, *path)), message)
+    return bool(found)
 
 
 def _key_at(change: Mapping, path: Path) -> Node:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from analyzer.expressions.times import Duration, Timestamp
 from analyzer.expressions.types import Type
 from analyzer.expressions.values import KINDS, Marked, Value, strip_marks, to_json
 
@@ -16,6 +17,15 @@ Schema: TypeAlias = Mapping[str, Any] | bool
 Test: TypeAlias = Callable[[Any], bool]
 
 _MAX_DEPTH: Final = 32
+#: The values of a kind, whole numbers aside; a time may be text still.
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "number": (int, float),
+    "string": (str, Timestamp, Duration),
+    "timestamp": (str, Timestamp),
+    "duration": (str, Duration),
+    "list": (list,),
+    "object": (dict,),
+}
 _PLAIN: Final = frozenset({str, int, bool, float, type(None)})
 
 
@@ -68,9 +78,9 @@ class TypeGuide:
             return ""
         return "timestamp" if "timestamp" in kinds else "duration" if "duration" in kinds else ""
 
-    def member(self, name: str) -> TypeGuide | None:
-        """The type of a member of a map."""
-        for each in self._type.options or (self._type,):
+    def member(self, name: str, owner: Mapping[str, Any]) -> TypeGuide | None:
+        """The type of a member of a map, ``owner``."""
+        for each in forms_of(self._type, owner):
             field = each.fields.get(name)
             if field is not None:
                 return TypeGuide(field.type)
@@ -84,6 +94,45 @@ class TypeGuide:
             if each.item is not None:
                 return TypeGuide(each.item)
         return None
+
+
+def forms_of(type_: Type, value: Mapping[str, Any]) -> list[Type]:
+    """The forms of a type that a map has: those that it may be one of, by what is in it."""
+    forms = [each for each in type_.options or (type_,) if each.kind == "object"]
+    return [each for each in forms if _may_be(each, value)] or forms if len(forms) > 1 else forms
+
+
+def _may_be(form: Type, value: Mapping[str, Any]) -> bool:
+    for name, field in form.fields.items():
+        if name not in value:
+            if not field.optional:
+                return False
+        elif not _fits_shallowly(field.type, field.optional, value[name]):
+            return False
+    return not form.closed or form.additional is not None or all(name in form.fields for name in value)
+
+
+def _fits_shallowly(type_: Type, optional: bool, value: Any) -> bool:
+    """Whether a value can be of a type by its kind and the constants of the type."""
+    if isinstance(value, Marked):
+        value = value.value
+    if value is None:
+        return optional or _takes_null(type_)
+    for each in type_.options or (type_,):
+        if each.values is not None:
+            if any(value == known and isinstance(value, bool) == isinstance(known, bool) for known in each.values):
+                return True
+        elif each.kind == "any" or (isinstance(value, bool) if each.kind == "boolean" else _is_kind(each.kind, value)):
+            return True
+    return False
+
+
+def _is_kind(kind: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    if kind == "integer":
+        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return isinstance(value, _KINDS.get(kind, ()))
 
 
 def guide_of(type_: Type | None) -> TypeGuide | None:
@@ -123,10 +172,13 @@ def with_optional(value: Value, type_: Type) -> Value:
         return [with_optional(each, item) for each in value]
     if not isinstance(value, dict):
         return value
-    shape = next((each for each in type_.options or (type_,) if each.kind == "object"), None)
-    if shape is None:
+    forms = forms_of(type_, value)
+    if not forms:
         return value
-    absent = frozenset(name for name, field in shape.fields.items() if field.optional and name not in value)
+    shape = forms[0]
+    absent = frozenset(
+        name for form in forms for name, field in form.fields.items() if field.optional and name not in value
+    )
     found = Sparse() if absent else {}
     changed = bool(absent)
     for name, each in value.items():
@@ -161,7 +213,7 @@ def without_nulls(value: Value, type_: Type) -> Value:
         return value if item is None else [without_nulls(each, item) for each in value]
     if not isinstance(value, dict):
         return value
-    shape = next((each for each in type_.options or (type_,) if each.kind == "object"), None)
+    shape = next(iter(forms_of(type_, value)), None)
     if shape is None:
         return value
     kept: dict[str, Any] = {}

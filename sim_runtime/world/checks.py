@@ -4,6 +4,7 @@ nothing (rules page, ``document.scenario``)."""
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Final
 
 from analyzer.check import check_file, engine_for
@@ -14,11 +15,12 @@ from analyzer.language.suggest import hint
 from analyzer.language.words import shown
 from analyzer.model.nodes import Call, Step, Workflow, all_steps
 from analyzer.model.problems import Place, Problems
-from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence
+from analyzer.syntax.nodes import Entry, Mapping, Node, Scalar, Sequence, walk
 from analyzer.workspace.files import file_kind
 from analyzer.workspace.manifests import ActionDecl, TriggerDecl
 from analyzer.workspace.project import Document, Project, project_for
 from sim_runtime.history.pins import called_by, listed_connector
+from sim_runtime.world.binding_paths import lost_at
 from sim_runtime.world.connectors import actions_of, same
 from sim_runtime.world.paths import path_hint, target_of
 from sim_runtime.world.reading import read_scenario
@@ -28,6 +30,7 @@ from sim_runtime.world.values import RULE
 ANSWER_INVALID: Final = "answer-invalid"
 BREAKS_OUTPUT: Final = "answer-breaks-output"
 EVENT_UNMATCHED: Final = "event-unmatched"
+_WORD: Final = re.compile(r"\w+")
 
 
 def check_scenario(project: Project, document: Document, problems: Problems) -> None:
@@ -91,6 +94,7 @@ class _Checker:
         self.problems = problems
         self.workflows = (workflow, *called_by(workflow).values())
         self.actions = actions_of(workflow)
+        self.written: set[str] | None = None
 
     def run(self) -> None:
         if self.scenario.trigger not in (UNSET, None) and self.workflow.trigger is None:
@@ -315,13 +319,32 @@ class _Checker:
             self.path(path.value, path)
 
     def binding(self, path: str, node: Node) -> None:
-        """A binding path: its first name is a step at the top, or a state."""
-        first = path.partition(".")[0].partition("[")[0]
-        states = self.workflow.states
-        names = [step.id for each in self.workflow.top_lists for step in each.steps] if states is None else list(states)
-        if first not in names:
-            advice = hint(first, names) or " A binding path begins with a step of the root, or with a state."
-            self.report(node, f"`{shown(path)}` is not a binding path of this Workfile.{advice}")
+        """A binding path; in a dry run any value may be a placeholder, and only its first name is looked at."""
+        whole = path.partition(".")[0].partition("[")[0] if self.scenario.dry_run else path
+        lost = lost_at(self.workflow, whole, self.appears)
+        if lost is None:
+            return
+        advice = " A binding path begins with a step of the root, or with a state."
+        if lost.meant is not None:
+            advice = f" Did you mean `{shown(lost.meant + path[len(whole) :])}`?"
+        elif lost.before:
+            below = ", ".join(f"`{name}`" for name in lost.names) or "nothing"
+            advice = f" Below `{shown(lost.before)}` there is {below}."
+        self.report(node, f"`{shown(path)}` is not a binding path of this Workfile.{advice}")
+
+    def appears(self, name: str) -> bool:
+        """Whether a name is written where values come from: in a Workfile, or in what the outside answers here."""
+        if self.written is None:
+            root = self.scenario.root
+            nodes = [each.value for each in root.entries if key_text(each.key) != "expect"] if root is not None else []
+            inner = [part for node in nodes for part in walk(node) if isinstance(part, Mapping)]
+            self.written = {
+                text for each in inner for entry in each.entries if (text := key_text(entry.key)) is not None
+            }
+            for workflow in self.workflows:
+                document = self.project.document(workflow.path)
+                self.written.update(_WORD.findall(document.source.text) if document is not None else ())
+        return name in self.written
 
 
 def _waited(workflow: Workflow) -> list[str]:

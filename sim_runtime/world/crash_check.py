@@ -28,7 +28,7 @@ def check_crashes(project: Project, scenario: Scenario, workflow: Workflow, prob
         return
     for entry in scenario.crashes:
         if any(entry.point is point for point in unfired):
-            problems.report(RULE, entry.point_node, f"{_words(entry.point)}, so that this crash never comes.")
+            problems.report(RULE, entry.point_node, f"{_words(entry.point)}, so this crash never comes.")
 
 
 def _words(point: CrashPoint) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -11,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from analyzer.expressions.times import parse_timestamp
 from analyzer.language.durations import format_duration
+from sim_runtime.world.binding_paths import segments_of_binding
 from sim_runtime.world.connectors import includes, same
 from sim_runtime.world.scenario import UNSET, Unset
 
@@ -242,25 +242,19 @@ _COMPARE: Final[dict[str, Callable[[Json, Report], Iterator[Difference]]]] = {
     "generation": _plain("generation", "the generation", lambda report: report["generation"]),
 }
 
-_STEP: Final = re.compile(r"\[(\d{1,9})\]|([^.\[\]]+)")
-
 
 def at_path(value: Json, path: str) -> Json | Unset:
     """What a binding path (``a.b``, ``a[0].b``) leads to, or ``UNSET``."""
-    position = 0
-    while position < len(path):
-        if path[position] == "." and position:
-            position += 1
-        match = _STEP.match(path, position)
-        if match is None:
-            return UNSET
-        position = match.end()
-        if match[1] is not None:
-            if not isinstance(value, list) or int(match[1]) >= len(value):
+    segments = segments_of_binding(path)
+    if segments is None:
+        return UNSET
+    for segment in segments:
+        if isinstance(segment, int):
+            if not isinstance(value, list) or segment >= len(value):
                 return UNSET
-            value = value[int(match[1])]
-        elif isinstance(value, dict) and match[2] in value:
-            value = value[match[2]]
+            value = value[segment]
+        elif isinstance(value, dict) and segment in value:
+            value = value[segment]
         else:
             return UNSET
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from client import Client, Failed
+
 from tests.dap.conftest import INPUTS, Folder
 
 pytestmark = pytest.mark.asyncio

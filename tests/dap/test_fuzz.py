@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.dap.conftest import INPUTS, Folder
 from driver import Driver
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzer.workspace.project import forget_projects
 from lsp_server.dap.protocol import REQUESTS, Argument
+from tests.dap.conftest import INPUTS, Folder
 
 JUNK = st.one_of(
     st.none(),

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from client import Client, Failed
-from tests.dap.conftest import INPUTS, MAIN, Folder
 
 from sim_runtime.simulation import Changes, prepare
+from tests.dap.conftest import INPUTS, MAIN, Folder
 
 pytestmark = pytest.mark.asyncio
 

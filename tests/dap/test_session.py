@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from client import Client, Failed
-from tests.dap.conftest import INPUTS, Folder
 
 from analyzer.shown import shown_path
 from lsp_server.dap.console import COMMANDS
 from lsp_server.dap.protocol import ATTACH, FILTERS, LAUNCH, REQUESTS
 from lsp_server.dap.server import HANDLERS
+from tests.dap.conftest import INPUTS, Folder
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from client import Client, Failed
+
 from tests.dap.conftest import INPUTS, Folder
 
 pytestmark = pytest.mark.asyncio

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from client import Client, Failed
+
 from tests.dap.conftest import INPUTS, Folder
 
 pytestmark = pytest.mark.asyncio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -250,7 +250,7 @@ class Reads:
     def reads(self) -> str:
         return self._reads
 
-    def member(self, name: str) -> Guide | None:
+    def member(self, name: str, owner: Mapping[str, Any]) -> Guide | None:
         return self._members.get(name)
 
     def element(self) -> Guide | None:

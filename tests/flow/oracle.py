@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.flow.mini import MiniState, Node, Program, every_node
 
@@ -82,6 +82,13 @@ def failure(path: Path, code: str, escalating: bool = False) -> Outcome:
     return Outcome("failed", failed=path, code=code, escalating=escalating)
 
 
+class Left(NamedTuple):
+    """That a timer led to another state, or that a call was over its time (``to`` is then empty): what was out then."""
+
+    to: str
+    calls_out: tuple[Path, ...]
+
+
 class Interpreter:
     """Evaluates a program against a history."""
 
@@ -111,7 +118,7 @@ class Interpreter:
             here = (*path, ("entry", number, name))
             left = self.history.get((*here, "timer"))
             if left is not None:
-                name = left
+                name = left.to
                 continue
             scoped = bool(state.redo or program.redo)
             out = self.list([*state.on_enter, *state.steps], here, scoped)
@@ -124,12 +131,23 @@ class Interpreter:
             elif out.kind == "done" and not state.final:
                 out = self.route(state, here)
             if out.kind == "open":
-                timers: list[Choice | Decide] = [Choice((*here, "timer"), [to], True) for to in state.timers]
+                out_now = self.calls_out(out.open, here)
+                options = [Left(to, out_now) for to in state.timers]
+                timers: list[Choice | Decide] = [Choice((*here, "timer"), [option], True) for option in options]
                 return Outcome("open", [*out.open, *timers], held=out.held)
             if out.kind != "routed":
                 return out
             name = out.how
         return Outcome("open")
+
+    def calls_out(self, found: list[Choice | Decide], here: Path) -> tuple[Path, ...]:
+        """The actions below a place whose outcome is not known while time passes."""
+        if not all(choice.passes for choice in found):
+            return ()
+        keys = [choice.key for choice in found if isinstance(choice, Choice)]
+        keys += [key for key, value in self.history.items() if value == "unknown" and key[: len(here)] == here]
+        waiting = {key[:-1] for key in keys if key[-1] in ("act", "settled")}
+        return tuple(sorted((path for path in waiting if (*path, "settled") not in self.history), key=repr))
 
     def last_boundary(self, state: MiniState, here: Path, out: Outcome) -> Outcome:
         """A timer may have elapsed while the last step was in progress: the state is then left all the same."""
@@ -339,7 +357,8 @@ class Interpreter:
             return DONE if out.how == "stop" else failure(path, "child.aborted")
         waits = out.held or any(choice.passes for choice in out.open)
         if node.timeout and out.kind == "open" and waits and all(choice.passes for choice in out.open):
-            return Outcome("open", [*out.open, Choice((*path, "late"), [True], True)], held=out.held)
+            cut = Left("", self.calls_out(out.open, path))
+            return Outcome("open", [*out.open, Choice((*path, "late"), [cut], True)], held=out.held)
         return out
 
     # ---- redo sets ---------------------------------------------------------------------------------
@@ -443,8 +462,13 @@ def succeeded_in(history: History) -> list[Path]:
 
 
 def in_doubt_in(history: History) -> list[Path]:
-    """The paths of the actions of which a failed attempt may have taken effect."""
-    return [key[:-1] for key, value in history.items() if key[-1] == "act" and str(value).startswith("effect")]
+    """The paths of the actions of which an attempt that was no success may have taken effect."""
+    found = [
+        key[:-1]
+        for key, value in history.items()
+        if key[-1:] == ("act",) and (value == "abort" or str(value).startswith("effect"))
+    ]
+    return found + [path for value in history.values() if isinstance(value, Left) for path in value.calls_out]
 
 
 @dataclass

@@ -329,3 +329,31 @@ def test_an_invalid_payload_of_the_root_trigger_is_a_run_that_failed(payload: ob
     assert made.report()["failure"]["code"] == "input.invalid"
     assert "trigger" in made.report()["failure"]["message"]
     assert run(text, trigger={"id": "a"}).status == "succeeded"
+
+
+FORMS = """
+inputs:
+  u:
+    oneOf:
+      - { type: object, properties: { kind: { const: card }, at: { type: string } }, required: [kind, at] }
+      - { type: object, properties: { kind: { const: cash }, note: { type: string }, at: { type: string, format: date-time } }, required: [kind, at] }
+steps:
+  - a: { wf.let: { note: "{{ inputs.u.note ?? 'none' }}", later: "{{ inputs.u.at + ('1h' | duration) }}" }, when: "{{ inputs.u.kind == 'cash' }}" }
+  - b: { wf.let: { loud: "{{ inputs.u.at | upper }}" }, when: "{{ inputs.u.kind == 'card' }}" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "bindings"),
+    [
+        (
+            {"kind": "cash", "at": "2026-01-01T00:00:00Z"},
+            {"a": {"note": "none", "later": "2026-01-01T01:00:00Z"}},
+        ),
+        ({"kind": "card", "at": "2026-01-01t00:00:00Z"}, {"b": {"loud": "2026-01-01T00:00:00Z"}}),
+    ],
+)
+def test_a_value_is_read_by_the_form_that_it_has(given: object, bindings: object) -> None:
+    made = run(FORMS, inputs={"u": given})
+    assert made.status == "succeeded"
+    assert made.report()["bindings"] == bindings

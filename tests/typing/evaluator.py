@@ -49,7 +49,8 @@ class Notes:
     """What the executions of one Workfile met.
 
     ``nulls``: (rule, start, end) where null does not fit. ``guards``: span of a `?.`, `??` or null test -> whether what
-    it guards was ever null (None while nothing but unknown values came by). ``values``: (scalar, expression) -> values.
+    it guards was ever null (None while nothing but unknown values came by). ``missing``: the spans of members that a
+    value did not have. ``values``: (scalar, expression) -> values.
     ``loose``: tests in a condition of several go both ways too. What such a condition says of one value *if* another
     one is null is no fact of the language.
     """
@@ -59,6 +60,7 @@ class Notes:
         self.loose = loose
         self.nulls: set[Place] = set()
         self.guards: dict[tuple[int, int], bool | None] = {}
+        self.missing: set[tuple[int, int]] = set()
         self.values: dict[tuple[int, int, int], dict[str, Value]] = {}
 
     def guard(self, span: tuple[int, int], value: object) -> None:
@@ -164,7 +166,9 @@ class Parts:
         if target is None:
             self.null("nullable-access", expr.target.start, expr.name_end)
             return POISON, False
-        assert expr.name in target, f"{expr.name} of {target}"
+        if expr.name not in target:
+            self.notes.missing.add(self.site.span(expr.name_start, expr.name_end))
+            return POISON, False
         return target[expr.name], False
 
     def item(self, expr: Index, target: Any, index: Any) -> Any:

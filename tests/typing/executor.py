@@ -15,7 +15,7 @@ from analyzer.expressions.faults import Fault
 from analyzer.expressions.parser import parse_template
 from analyzer.expressions.reports import Site
 from analyzer.expressions.values import to_text
-from analyzer.model.nodes import Handler, Step, StepList, Workflow
+from analyzer.model.nodes import Handler, State, Step, StepList, Workflow
 from analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 from analyzer.syntax.source import Source
 from tests.typing.evaluator import POISON, Env, Notes, Parts, evaluate_here
@@ -72,6 +72,9 @@ class Executor:
         names = [f"{name}?" if decl.optional else name for name, decl in self.workflow.inputs.items()]
         shape = record(**{name.replace("?", "_"): INPUTS[name] for name in names})
         envs: Envs = [{"inputs": inputs, "run": RUN} for inputs in values_of(shape, self.mentioned, self.free)]
+        if self.workflow.states is not None:
+            self.machine(envs)
+            return
         assert self.workflow.steps is not None
         for step in self.workflow.steps.steps:
             later = [name for name in envs[0] if self.last.get(name, -1) > step.entry.key.start] if envs else []
@@ -81,6 +84,39 @@ class Executor:
         if self.workflow.result is not None:
             for env in envs:
                 self.value(self.workflow.result.value, env)
+
+    def machine(self, envs: Envs) -> None:
+        """Every execution of a state machine: timers can leave a state at any boundary, an entry binds steps anew."""
+        states = self.workflow.states or {}
+        unbound = dict.fromkeys(step.id for state in states.values() for step in state.all_steps)
+        pending = [(self.workflow.initial or "", {**unbound, **env}) for env in envs]
+        seen = set()
+        while pending:
+            name, env = pending.pop()
+            state = states[name]
+            env = {**env, **dict.fromkeys(step.id for step in state.all_steps)}
+            if (name, repr(env)) in seen:
+                continue
+            seen.add((name, repr(env)))
+            here, boundaries = [env], [env]
+            for step in state.all_steps:
+                here = _distinct(self.step(step, here, Ends()))
+                boundaries += here
+            pending += [(timer.to or "", each) for timer in state.timers for each in boundaries]
+            for each in here:
+                if state.final and self.workflow.result is not None:
+                    self.value(self.workflow.result.value, each)
+                pending += self.routes(state, each)
+
+    def routes(self, state: State, env: Env) -> list[tuple[str, Env]]:
+        """Where a state leads with these bindings: the first route that holds; a fault is a failure of the state."""
+        for route in state.routes:
+            held = True if route.when is None else self.truths(route.when, env)[0]
+            if held is POISON:
+                break
+            if held:
+                return [(route.to or "", env)]
+        return []
 
     # -- values
 

@@ -86,6 +86,10 @@ class Generator:
             makers += [self.branch, self.switch, self.group, self.parallel, self.loop, self.wait]
             makers += [self.branch, self.wait]
         name = self.name()
+        told = self.told_form(visible) if self.chance(0.25) else None
+        if told is not None:
+            visible[name] = NULL
+            return {name: told}
         body, shape = self.random.choice(makers)(visible, depth)
         guarded = self.chance(0.85 if "wf.stop" in body or "wf.fail" in body else 0.3)
         if "wf.stop" not in body and "wf.fail" not in body:
@@ -95,6 +99,22 @@ class Generator:
             shape = shape.or_null()
         visible[name] = shape
         return {name: body}
+
+    def told_form(self, visible: Visible) -> dict[str, Any] | None:
+        """A step that reads a member of one form, under a test of which it is; None where there are no forms."""
+        found = [name for name, shape in visible.items() if shape.kind == "forms"]
+        if not found:
+            return None
+        name = self.random.choice(found)
+        tag = self.random.choice(("one", "two", "many"))
+        link = self.random.choice((".", ".", "?."))
+        tests = (f"{name}{link}tag == '{tag}'", f"{name}{link}tag != '{tag}'", f"{name}{link}tag in ['{tag}', 'two']")
+        test = self.random.choice(tests)
+        if self.chance(0.3):
+            test = self.random.choice((f"not ({test})", f"{name} != null and {test}"))
+        own = {"one": "label", "two": "note", "many": "rows[0]"}[tag]
+        member = own if self.chance(0.6) else self.random.choice(("label", "note", "same"))
+        return {"lab.label": {"mark": self.whole(f"{name}.{member}")}, "when": self.whole(test)}
 
     def policy(self, body: dict[str, Any], visible: Visible, depth: int, shape: Shape) -> Shape:
         if self.chance(0.2):
@@ -128,7 +148,7 @@ class Generator:
         return shape.members[0] if shape.kind == "enum" else known.get(shape.kind)
 
     def action(self, visible: Visible, depth: int) -> tuple[dict[str, Any], Shape]:
-        name = self.random.choice(list(ACTIONS))
+        name = "form" if self.chance(0.1) else self.random.choice(list(ACTIONS))
         output, arguments = ACTIONS[name]
         given = {each: self.argument(visible, shape) for each, shape in arguments.items()}
         return {f"lab.{name}": given}, NULL if output is None else output
@@ -244,7 +264,7 @@ class Generator:
                 text, shape = f"{text}[0]", shape.item
                 continue
             text += f"{'?.' if optional else '.'}{name}"
-            shape = shape.field(name) if shape.kind == "record" else OPAQUE
+            shape = shape.field(name) if shape.kind in ("record", "forms") else OPAQUE
             if self.chance(0.06):
                 text = f"({text})"
         return text
@@ -375,7 +395,8 @@ def _paths(visible: Visible) -> list[tuple[tuple[str, ...], Shape]]:
             stack.append(((*path, "[]"), shape.item))
         elif shape.kind == "any":
             stack.append(((*path, "x"), OPAQUE))
-        stack.extend(((*path, name), shape.field(name)) for name, _, _ in shape.fields)
+        names = dict.fromkeys(name for each in (shape, *shape.forms) for name, _, _ in each.fields)
+        stack.extend(((*path, name), shape.field(name)) for name in names)
     return [each for each in found if each[0] != ("inputs",)]
 
 

@@ -12,16 +12,19 @@ from analyzer.expressions.values import Value
 
 @dataclass(frozen=True)
 class Shape:
-    """``kind``: string, integer, boolean, enum, record, list, any or null."""
+    """``kind``: string, integer, boolean, enum, record, list, forms (one of several records), any or null."""
 
     kind: str
     nullable: bool = False
     members: tuple[str, ...] = ()
     fields: tuple[tuple[str, Shape, bool], ...] = ()  # name, shape, optional
     item: Shape | None = None
+    forms: tuple[Shape, ...] = ()
 
     def field(self, name: str) -> Shape:
-        """What a read of a field gives."""
+        """What a read of a field gives; of several forms, in the first that has it."""
+        if self.kind == "forms":
+            return next(form for form in self.forms if any(name == each for each, _, _ in form.fields)).field(name)
         for known, shape, optional in self.fields:
             if known == name:
                 return shape.or_null() if optional else shape
@@ -56,6 +59,11 @@ def list_of(item: Shape) -> Shape:
     return Shape("list", item=item)
 
 
+def forms(*shapes: Shape) -> Shape:
+    """A value that has one of several forms."""
+    return Shape("forms", forms=shapes)
+
+
 #: Action -> its output (None: it declares none) and its arguments.
 ACTIONS: dict[str, tuple[Shape | None, dict[str, Shape]]] = {
     "look": (
@@ -74,12 +82,20 @@ ACTIONS: dict[str, tuple[Shape | None, dict[str, Shape]]] = {
     ),
     "peek": (record(deep=record(inner_=record(leaf_=STRING, flag=BOOLEAN)).or_null()).or_null(), {}),
     "open": (ANY, {}),
+    "form": (
+        forms(
+            record(tag=enum("one"), label=STRING, same=STRING),
+            record(tag=enum("two"), note_=STRING, same=STRING),
+            record(tag=enum("many"), label=STRING.or_null(), rows=list_of(STRING), same=STRING),
+        ),
+        {},
+    ),
     "drop": (None, {"id": STRING}),
     "set": (None, {"n": INTEGER}),
     "label": (record(id=STRING), {"mark": STRING.or_null()}),
     "keep": (record(kept=BOOLEAN), {"row": record(id=STRING, n_=INTEGER)}),
 }
-READS = frozenset({"look", "pick", "peek", "open"})
+READS = frozenset({"look", "pick", "peek", "open", "form"})
 PAYLOAD = record(key=STRING, ok=BOOLEAN, note_=STRING, level=enum("low", "high"))
 INPUTS: dict[str, Shape] = {
     "go": BOOLEAN,
@@ -100,6 +116,8 @@ def schema(shape: Shape) -> Any:
         return "any"
     if shape.kind == "enum":
         return {"enum": [*shape.members, *([None] if null else [])]}
+    if shape.kind == "forms":
+        return {"oneOf": [*map(schema, shape.forms)]}
     if shape.kind == "list":
         assert shape.item is not None
         return {"type": ["array", *null], "items": schema(shape.item)}
@@ -158,6 +176,8 @@ def _present(shape: Shape, mentioned: frozenset[str], free: bool) -> list[Any]:
         items = values_of(shape.item, mentioned, free)
         pairs = ([items[0], items[-1]], [items[-1], items[0]])
         return [[], *([item] for item in items), *(pairs if len(items) > 1 else pairs[:1])]
+    if shape.kind == "forms":
+        return [value for form in shape.forms for value in values_of(form, mentioned, free)]
     if shape.kind == "record":
         names = [name for name, _, _ in shape.fields]
         choices = [

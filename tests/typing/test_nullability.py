@@ -68,6 +68,14 @@ NULLABLE = [
         "`a` is null when its handler without `result` runs (line 5)",
         5,
     ),
+    # a wait, whatever of it can be seen to fail (D-WAIT-12)
+    (
+        f"  - w: {{ {WAIT}, on_fail: continue }}\n",
+        "w.status",
+        "",
+        "`w` is null when it fails, under `on_fail: continue` (line 2)",
+        2,
+    ),
     # it comes from a branch or iteration under continue
     (
         "  - fan: { wf.parallel: { left: [ { a: { lab.label: { mark: x } } } ] }, on_branch_fail: continue }\n",
@@ -117,7 +125,6 @@ def test_a_nullable_value_says_why_and_where(steps: str, read: str, inputs: str,
         ("  - a: { lab.label: { mark: x }, on_fail: abort }\n", "a.id", ""),
         # a step that cannot fail
         ("  - a: { wf.let: { id: x }, on_fail: continue }\n", "a.id", ""),
-        (f"  - w: {{ {WAIT}, on_fail: continue }}\n", "w.status", ""),
         # a failure that a handler takes does not come to `on_fail`
         ("  - a: { lab.label: { mark: x }, catch: [ { result: { id: y } } ], on_fail: continue }\n", "a.id", ""),
         # an empty loop body's element, what follows a branch that always ends the run
@@ -211,3 +218,35 @@ def test_a_null_in_a_list_is_told_of_the_element() -> None:
     )
     assert [each.rule for each in found] == ["nullable-value", "nullable-value"]
     assert all("an element may be null" in each.message for each in found)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "a.found",
+        "a?.found",
+        "not a?.found",
+        "not a.found",
+        "a?.found and inputs.go",
+        "a?.found or inputs.go",
+        "not (a?.found and inputs.go)",
+        "not not a?.found",
+        "a.found or not a.found",
+        "not a.found and a?.level == 'low'",
+        "a?.found or a?.level == 'low'",
+        "a.level != 'low'",
+    ],
+)
+@pytest.mark.parametrize(
+    "place", ["when: '{{ %s }}', lab.set: { n: 1 }", "wf.if: '{{ %s }}', then: [ { n: { wf.wait: 1s } } ]"]
+)
+def test_a_faulty_test_makes_no_guard_needless(test: str, place: str) -> None:
+    found = findings(
+        "inputs: { go: boolean }\nsteps:\n"
+        "  - a: { lab.look: {}, when: '{{ inputs.go }}' }\n"
+        f"  - b: {{ {place % test.replace(chr(39), chr(39) * 2)} }}\n"
+        "  - c: { wf.let: { whole: '{{ a }}', v: \"{{ a?.level ?? 'none' }}\" } }\n"
+        "  - d: { wf.let: { v: \"{{ c.whole?.level ?? 'none' }}\" } }\n"
+    )
+    assert {each.line for each in found} == {4}
+    assert {each.rule for each in found} <= {"nullable-access", "nullable-value"}

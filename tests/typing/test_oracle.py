@@ -19,21 +19,25 @@ from analyzer.expressions.ast import Member
 from analyzer.expressions.reports import Reports
 from analyzer.model import constructs
 from analyzer.model import typing as model
+from analyzer.model.entering import Entries
 from analyzer.model.failing import Escapes
+from analyzer.model.nodes import StepList
 from tests.typing.executor import TooManyExecutions
 from tests.typing.generator import Generator
 from tests.typing.judge import faults_of
+from tests.typing.machines import MachineGenerator
 from tests.typing.test_cases import TRIED
 
 CHUNK = 250
 SMALL = 18  # chunks of Workfiles of up to about 6 steps
 LARGE = 2  # of up to about 9
+MACHINES = 6  # of state machines
 MUTANT_SEEDS = 400
 
 
-def wrong(seed: int | random.Random, size: int) -> str:
+def wrong(seed: int | random.Random, size: int, kind: type[Generator] = Generator) -> str:
     """What the analyzer gets wrong about one Workfile, with its text; empty when nothing."""
-    text = Generator(seed, size).workfile()
+    text = kind(seed, size).workfile()
     try:
         found = faults_of(text)
     except TooManyExecutions:
@@ -53,9 +57,15 @@ def test_larger_workfiles(chunk: int) -> None:
         assert not (answer := wrong(seed, 9)), f"seed {seed}, size 9\n{answer}"
 
 
-@given(st.randoms(use_true_random=False), st.integers(2, 7))
-def test_any_workfile(choices: random.Random, size: int) -> None:
-    assert not (answer := wrong(choices, size)), answer
+@pytest.mark.parametrize("chunk", range(MACHINES))
+def test_state_machines(chunk: int) -> None:
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        assert not (answer := wrong(seed, 6, MachineGenerator)), f"seed {seed}, size 6\n{answer}"
+
+
+@given(st.randoms(use_true_random=False), st.integers(2, 7), st.sampled_from((Generator, MachineGenerator)))
+def test_any_workfile(choices: random.Random, size: int, kind: type[Generator]) -> None:
+    assert not (answer := wrong(choices, size, kind)), answer
 
 
 def test_few_workfiles_have_too_many_executions_to_try() -> None:
@@ -76,7 +86,17 @@ def first_answer() -> str:
     for path in TRIED:
         if found := faults_of(path.read_text(encoding="utf-8")):
             return found[0]
-    return next(filter(None, (wrong(seed, 6).partition("\n")[0] for seed in range(MUTANT_SEEDS))), "")
+    tried = ((seed, kind) for seed in range(MUTANT_SEEDS) for kind in (Generator, MachineGenerator))
+    return next(filter(None, (wrong(seed, 6, kind).partition("\n")[0] for seed, kind in tried)), "")
+
+
+lead = Entries.lead
+
+
+def last_failure(escapes: Escapes, steps: StepList) -> Any:
+    """What is known at the last failure that leaves a list."""
+    failing = [step for step in steps.steps if escapes.from_step(step)]
+    return escapes._known[failing[-1]] if failing else None
 
 
 Patch = tuple[object, str, Any]
@@ -92,6 +112,12 @@ MUTANTS: dict[str, list[Patch]] = {
     "what is dead is not known": [(Reports, "dead", property(lambda self: 0, lambda self, value: None))],
     "tags tell nothing": [(narrowing, "_together", lambda facts, root, parent: facts)],
     "a list's end tells nothing of what it binds": [(constructs, "settled", lambda names, facts: names)],
+    "only the last failure of a list counts": [(Escapes, "known", last_failure)],
+    "the first way into a state counts": [
+        (Entries, "lead", lambda self, state, target, facts: target in self._facts or lead(self, state, target, facts))
+    ],
+    "every form has each member": [(Reports, "forms_with", lambda self, name, target, *_: target.options[:1])],
+    "any test tells the first form": [(narrowing, "_may_have", lambda form, *_: "label" in form.fields)],
     "a chain goes on after parentheses": [(typing, "same_chain", lambda expr: isinstance(expr, Member))],
 }
 
