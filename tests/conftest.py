@@ -13,5 +13,5 @@ from hypothesis import HealthCheck, settings
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 settings.register_profile("dev", max_examples=40, **_COMMON)
-settings.register_profile("ci", max_examples=150, derandomize=True, print_blob=True, **_COMMON)
+settings.register_profile("ci", max_examples=100, derandomize=True, print_blob=True, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

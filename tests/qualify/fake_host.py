@@ -87,10 +87,10 @@ def alive() -> set[str]:
 def claim() -> sqlite3.Row | None:
     """A run that nobody works at, by the first that asks."""
     living, now = alive(), time.time()
+    OLD.update(living)  # also while there is no work: who is seen only with work may die unseen
     for run in STORE.all("select * from runs where status not in ('completed', 'failed')"):
         if run["wanted"] is not None and run["claimed_by"] is None and run["wanted"] != TOKEN:
             continue
-        OLD.update(living)
         if ARGS.fault == "only-the-new" and run["claimed_by"] is not None and run["claimed_by"] in OLD:
             continue
         if run["held_by"] is not None and run["held_by"] in living and ARGS.fault != "in-process":
