@@ -303,6 +303,9 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores, {platform.system()}, {python}; load average {load}"
 
 
+SHORT = Path(__file__).with_name("short.md")
+"""What falls short of its aim, and why: judged by people."""
+
 METHOD = """\
 # How fast it is
 
@@ -346,6 +349,8 @@ def main() -> int:
                 measure_program(report, program)
         report.line()
         report.line(f"After: {machine()}.")
+        report.line()
+        report.line(SHORT.read_text(encoding="utf-8").rstrip())
     if options.write:
         RESULTS.write_text("\n".join(report.lines) + "\n", encoding="utf-8")
     return 0
