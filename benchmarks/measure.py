@@ -271,7 +271,10 @@ def measure_program(report: Report, name: str) -> None:
     except subprocess.TimeoutExpired:
         report.line(f"Not measured: `{' '.join(command[1:])}` took more than {PROGRAM_S:.0f} s.")
         return
-    report.line(done.stdout.strip() or f"Not measured: it ended with {done.returncode}.")
+    text = done.stdout.strip()
+    if text and "\n|" not in text:
+        text = f"```\n{text}\n```"  # what is no table keeps its lines
+    report.line(text or f"Not measured: it ended with {done.returncode}.")
     if done.returncode:
         print(done.stderr.strip()[-2000:], file=sys.stderr)
 
