@@ -175,9 +175,12 @@ def _state() -> dict[str, Schema]:
     }
 
 
+def _effect() -> Schema:
+    return map_of({"action": NAME, "key": or_null(TEXT), "path": NAME, "count": COUNT, "invocations": POSITIVE})
+
+
 def run_parts() -> dict[str, Schema]:
     key = or_null(TEXT)
-    effect = map_of({"action": NAME, "key": key, "path": NAME, "count": COUNT, "invocations": POSITIVE})
     call = map_of(
         {
             "at": INSTANT,
@@ -193,7 +196,7 @@ def run_parts() -> dict[str, Schema]:
     )
     return {
         **_state(),
-        "effects": list_of(effect),
+        "effects": list_of(_effect()),
         "calls": list_of(call),
         "crashes": COUNT,
         "history": map_of({"records": COUNT, "digest": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}}),
@@ -202,6 +205,18 @@ def run_parts() -> dict[str, Schema]:
 
 def _run() -> Schema:
     return map_of(run_parts())
+
+
+def _step() -> Schema:
+    """One line: the answer to one command of the prompt."""
+    record = map_of(
+        {"seq": POSITIVE, "at": INSTANT, "kind": NAME, "path": TEXT, "generation": COUNT, "data": named(ANYTHING)},
+        {"boundary": {"const": True}},
+    )
+    return map_of(
+        {"command": TEXT, "error": or_null(NAME), "status": one_of(("new", *STATUSES)), "records_total": COUNT},
+        {"records": list_of(record), "state": or_null(_run()), "effects": list_of(_effect())},
+    )
 
 
 def _share() -> dict[str, Schema]:
@@ -256,6 +271,7 @@ REPORTS: Final[dict[str, Report]] = {
     "explain-report": Report("workfile explain --format json", _explain),
     "graph-report": Report("workfile graph --format json", _graph),
     "run-report": Report("workfile run --format json", _run, checked=True),
+    "step-report": Report("workfile step --format json", _step, checked=True),
     "test-report": Report("workfile test --format json", _test),
     "coverage-report": Report("workfile test --coverage-json FILE", _coverage),
     "reconstruct-report": Report("workfile history reconstruct --format json", _of_history("reconstruct")),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.simulation.conftest import ROUND, Put, Run
+from tests.reported import check_report
 
 FILE = ("sell.workfile.yaml", "--input", "amount=5")
 HELD = ("sell.workfile.yaml", "--scenario", "sell.scenario.yaml")
@@ -16,7 +17,10 @@ HELD = ("sell.workfile.yaml", "--scenario", "sell.scenario.yaml")
 def answers(workfile: Run, *commands: str, of: tuple[str, ...] = FILE) -> list[dict[str, Any]]:
     ran = workfile("step", *of, "--format", "json", stdin="\n".join(commands) + "\n")
     assert (ran.code, ran.err) == (0, "")
-    return [json.loads(line) for line in ran.out.splitlines()]
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    for each in found:
+        check_report("step-report", each)
+    return found
 
 
 def kinds(answer: dict[str, Any]) -> list[tuple[str, str]]:
