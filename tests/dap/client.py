@@ -183,6 +183,11 @@ class Client:
     async def evaluate(self, expression: str, **more: Any) -> str:
         return (await self.request("evaluate", expression=expression, **more))["result"]
 
+    async def under_way(self) -> None:
+        """Wait for the run's first record: the request that starts it is answered before."""
+        while await self.evaluate("state", context="repl") == "nothing has happened yet":
+            await asyncio.sleep(0.01)
+
     async def timeline(self) -> Any:
         return await self.request("workfile/timeline")
 

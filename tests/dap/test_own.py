@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -207,9 +206,8 @@ async def test_while_the_run_goes_on(client: Client, folder: Folder) -> None:
         with pytest.raises(Failed) as refused:
             await say(client, line)
         assert refused.value.response["message"] == "notStopped"
-    while (state := await say(client, "state")) == "nothing has happened yet":
-        await asyncio.sleep(0.01)  # the request was answered before the run's first record
-    assert state.startswith(("running at", "suspended at"))
+    await client.under_way()
+    assert (await say(client, "state")).startswith(("running at", "suspended at"))
     assert "executor is down" in await say(client, "crash")
     await client.stopped("crash")
     await client.go("workfile/resume", "resume")

@@ -192,6 +192,7 @@ async def test_pause_and_requests_while_it_goes_round(client: Client, folder: Fo
     with pytest.raises(Failed) as refused:
         await client.request("stackTrace", threadId=1)
     assert refused.value.response["message"] == "notStopped"
+    await client.under_way()
     await client.request("pause", threadId=1)
     await client.stopped("pause")
     assert await client.where() in ("first.a", "first")
