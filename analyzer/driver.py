@@ -37,7 +37,7 @@ from analyzer.selection import (
     CheckConfig,
     Selection,
     file_ignores,
-    glob_matches,
+    is_left_out,
     matches_any,
     unknown_name_message,
 )
@@ -519,5 +519,4 @@ def _inside(path: str, project: Project) -> str:
 def is_excluded(path: str, engine: Engine = DEFAULT_ENGINE) -> bool:
     """Whether the configuration of a file, an absolute path, excludes it from searches."""
     project = engine.project_for()(path)
-    patterns = project.config.check.exclude
-    return bool(patterns) and any(glob_matches(pattern, _inside(path, project)) for pattern in patterns)
+    return is_left_out(project.config.check, _inside(path, project))

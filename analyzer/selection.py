@@ -79,6 +79,11 @@ def file_ignores(config: CheckConfig, path: str) -> tuple[str, ...]:
     return tuple(ignored)
 
 
+def is_left_out(config: CheckConfig, path: str) -> bool:
+    """Whether ``exclude`` leaves a file or folder out of searches; ``path`` is relative to the root, with ``/``."""
+    return any(glob_matches(pattern, path) for pattern in config.exclude)
+
+
 @lru_cache(maxsize=512)
 def _compiled(pattern: str) -> re.Pattern[str]:
     anchored = pattern.removeprefix("./").removeprefix("/")

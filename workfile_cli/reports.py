@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from analyzer.findings import SEVERITIES
@@ -242,25 +243,11 @@ def _test() -> Schema:
     return map_of({"version": VERSION, "scenarios": list_of(scenario), "summary": summary}, {"coverage": _coverage()})
 
 
-def _of_history(name: str) -> Callable[[], Schema]:
-    """A schema that ``workfile_cli.history_reports`` makes; it is loaded when it is asked for."""
+def _made_in(module: str, name: str) -> Callable[[], Schema]:
+    """A schema that a function of another module of this package makes; the module is loaded when it is asked for."""
 
     def build() -> Schema:
-        from workfile_cli import history_reports
-
-        made: Callable[[], Schema] = getattr(history_reports, name)
-        return made()
-
-    return build
-
-
-def _of_proof(name: str) -> Callable[[], Schema]:
-    """A schema that ``workfile_cli.proof_reports`` makes; it is loaded when it is asked for."""
-
-    def build() -> Schema:
-        from workfile_cli import proof_reports
-
-        made: Callable[[], Schema] = getattr(proof_reports, name)
+        made: Callable[[], Schema] = getattr(import_module(f"workfile_cli.{module}"), name)
         return made()
 
     return build
@@ -274,12 +261,20 @@ REPORTS: Final[dict[str, Report]] = {
     "step-report": Report("workfile step --format json", _step, checked=True),
     "test-report": Report("workfile test --format json", _test),
     "coverage-report": Report("workfile test --coverage-json FILE", _coverage),
-    "reconstruct-report": Report("workfile history reconstruct --format json", _of_history("reconstruct")),
-    "reevaluate-report": Report("workfile history reevaluate --format json", _of_history("reevaluate"), checked=True),
-    "continue-report": Report("workfile history continue --format json", _of_history("continue_"), checked=True),
-    "impact-report": Report("workfile history impact --format json", _of_history("impact"), checked=True),
-    "explore-report": Report("workfile explore --format json", _of_proof("explore"), checked=True),
-    "qualify-report": Report("workfile qualify --format json", _of_proof("qualify")),
-    "verify-report": Report("workfile qualify verify --format json", _of_proof("verify")),
+    "reconstruct-report": Report(
+        "workfile history reconstruct --format json", _made_in("history_reports", "reconstruct")
+    ),
+    "reevaluate-report": Report(
+        "workfile history reevaluate --format json", _made_in("history_reports", "reevaluate"), checked=True
+    ),
+    "continue-report": Report(
+        "workfile history continue --format json", _made_in("history_reports", "continue_"), checked=True
+    ),
+    "impact-report": Report(
+        "workfile history impact --format json", _made_in("history_reports", "impact"), checked=True
+    ),
+    "explore-report": Report("workfile explore --format json", _made_in("proof_reports", "explore"), checked=True),
+    "qualify-report": Report("workfile qualify --format json", _made_in("proof_reports", "qualify")),
+    "verify-report": Report("workfile qualify verify --format json", _made_in("proof_reports", "verify")),
     "doctor-report": Report("workfile doctor --format json", _doctor),
 }

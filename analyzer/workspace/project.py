@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from analyzer.digest import digest_of
 from analyzer.language.suggest import hint
 from analyzer.model.problems import Place, Problem, Problems
-from analyzer.selection import glob_matches
+from analyzer.selection import is_left_out
 from analyzer.syntax.nodes import Entry, Mapping, Scalar, walk
 from analyzer.workspace.config import Config, ConfigError, ConnectionConfig, config_in, find_config, load_config
 from analyzer.workspace.documents import Document, read_file
@@ -427,8 +427,7 @@ class Project:
 
     def excludes(self, path: str) -> bool:
         """Whether searches leave the file or folder out, by ``check.exclude`` of the configuration."""
-        patterns = self.config.check.exclude
-        return any(glob_matches(pattern, self.shown(path)) for pattern in patterns) if patterns else False
+        return is_left_out(self.config.check, self.shown(path))
 
     # The workflow index.
 

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -306,18 +306,18 @@ def drive(under_way: Campaign, runs: int, seconds: float) -> dict[str, Any]:
     return under_way.judge()
 
 
-def main() -> None:
-    """The long form."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def long_form(about: str | None, play: Callable[[Path, int, float, int], dict[str, Any]], runs: int) -> None:
+    """The command line of a campaign: how long, how many runs, which seed; what was found is printed."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--runs", type=int, default=2_000)
+    parser.add_argument("--runs", type=int, default=runs)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = campaign(Path(folder), options.runs, options.seconds, options.seed)
+        found = play(Path(folder), options.runs, options.seconds, options.seed)
     for name, value in found.items():
         sys.stdout.write(f"{name}: {value}\n")
 
 
 if __name__ == "__main__":
-    main()
+    long_form(__doc__, campaign, 2_000)

@@ -7,10 +7,7 @@ one. Afterwards no effect was lost or doubled, in the eyes of the service, and e
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -24,7 +21,7 @@ from sim_runtime.history.encoding import record_json
 from sim_runtime.replay.many import evaluate_files
 from sim_runtime.stores import stored_run
 from tests.host.helpers import Outside, hosting
-from tests.soak.campaign import WORKERS, Campaign, drive
+from tests.soak.campaign import WORKERS, Campaign, drive, long_form
 
 CONNECTOR = """
 connector: bank
@@ -249,18 +246,5 @@ def effects(folder: Path, runs: int, seconds: float, seed: int) -> dict[str, Any
             return drive(under_way, runs, seconds)
 
 
-def main() -> None:
-    """The long form."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--runs", type=int, default=1_000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = effects(Path(folder), options.runs, options.seconds, options.seed)
-    for name, value in found.items():
-        sys.stdout.write(f"{name}: {value}\n")
-
-
 if __name__ == "__main__":
-    main()
+    long_form(__doc__, effects, 1_000)
